@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "actors/actors.hpp"
-#include "actors/run/step_machine.hpp"
 #include "privacy/spending/budget.hpp"
+#include "run/train/training.hpp"
 
 namespace rldp::actors {
 

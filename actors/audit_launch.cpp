@@ -7,9 +7,9 @@
 
 #include "actors/auditor.hpp"
 #include "actors/failure.hpp"
-#include "actors/run/run_end.hpp"
 #include "actors/threads.hpp"
 #include "actors/trusted_log.hpp"
+#include "run/run_end.hpp"
 
 namespace rldp::actors {
 

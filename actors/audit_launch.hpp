@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "eval/report/run_directory.hpp"
+#include "run/artifacts/run_directory.hpp"
 
 namespace rldp::actors {
 

@@ -1,10 +1,10 @@
 #include "actors/auditor.hpp"
 
 #include "actors/failure.hpp"
-#include "actors/run/audit/audit.hpp"
 #include "actors/threads.hpp"
-#include "models/blas.hpp"
+#include "models/device.hpp"
 #include "privacy/trusted_side.hpp"
+#include "run/audit/audit.hpp"
 
 namespace rldp::actors {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "actors/actors.hpp"
-#include "actors/run/audit/audited_run.hpp"
+#include "run/audit/audit.hpp"
 
 namespace spdlog {
 class logger;

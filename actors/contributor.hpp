@@ -6,7 +6,7 @@
 
 #include "actors/actors.hpp"
 #include "privacy/mechanism/reducer.hpp"
-#include "privacy/mechanism/step_sum.hpp"
+#include "privacy/mechanism/sanitizer.hpp"
 
 namespace spdlog {
 class logger;

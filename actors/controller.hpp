@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "actors/actors.hpp"
-#include "rl/controller.hpp"
+#include "run/train/steering.hpp"
 
 namespace rldp::actors {
 

@@ -5,12 +5,12 @@
 #include <algorithm>
 
 #include "actors/failure.hpp"
-#include "actors/run/look_trace.hpp"
-#include "actors/run/test_hooks.hpp"
 #include "actors/threads.hpp"
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "models/device.hpp"
 #include "privacy/trusted_side.hpp"
+#include "run/audit_evidence.hpp"
+#include "run/test_hooks.hpp"
 
 namespace rldp::actors {
 

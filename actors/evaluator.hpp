@@ -6,10 +6,10 @@
 #include <stop_token>
 
 #include "actors/actors.hpp"
-#include "actors/run/inputs.hpp"
-#include "actors/run/looks.hpp"
-#include "actors/run/session.hpp"
 #include "eval/held_out.hpp"
+#include "run/inputs.hpp"
+#include "run/looks.hpp"
+#include "run/session.hpp"
 
 namespace spdlog {
 class logger;

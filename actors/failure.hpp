@@ -8,11 +8,11 @@
 #include <memory>
 #include <string>
 
-#include "actors/run/ranks/peer_error.hpp"
 #include "actors/trusted_log.hpp"
-#include "config/base/error.hpp"
-#include "config/base/files.hpp"
-#include "config/base/machine_memory.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/system.hpp"
+#include "run/ranks/link.hpp"
 
 namespace rldp::actors {
 

@@ -6,10 +6,10 @@
 #include "actors/failure.hpp"
 #include "actors/gradient.hpp"
 #include "actors/loader.hpp"
-#include "actors/run/method.hpp"
-#include "actors/run/ranks/step_words.hpp"
 #include "actors/threads.hpp"
 #include "actors/trusted_log.hpp"
+#include "run/factories.hpp"
+#include "run/ranks/step_words.hpp"
 
 namespace rldp::actors {
 

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "actors/actors.hpp"
-#include "actors/run/join.hpp"
+#include "run/run_inputs.hpp"
 
 namespace rldp::actors {
 

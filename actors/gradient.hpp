@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "actors/actors.hpp"
-#include "actors/run/session.hpp"
-#include "actors/run/step_gradients.hpp"
+#include "run/session.hpp"
+#include "run/step_gradients.hpp"
 
 namespace spdlog {
 class logger;

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "actors/failure.hpp"
-#include "actors/run/test_hooks.hpp"
-#include "monitor/view/row.hpp"
+#include "monitor/view/run_view.hpp"
+#include "run/test_hooks.hpp"
 
 namespace rldp::actors {
 

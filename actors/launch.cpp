@@ -5,11 +5,11 @@
 
 #include "actors/failure.hpp"
 #include "actors/hub.hpp"
-#include "actors/run/finish.hpp"
-#include "actors/run/ranks/step_words.hpp"
-#include "actors/signals.hpp"
 #include "actors/supervisor.hpp"
 #include "actors/threads.hpp"
+#include "run/finish.hpp"
+#include "run/ranks/step_words.hpp"
+#include "run/signals.hpp"
 
 namespace rldp::actors {
 

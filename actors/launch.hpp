@@ -6,10 +6,10 @@
 #include <string>
 
 #include "actors/display.hpp"
-#include "actors/run/session.hpp"
-#include "eval/report/report.hpp"
 #include "monitor/http/server.hpp"
 #include "privacy/keys/signing_key.hpp"
+#include "run/artifacts/summary.hpp"
+#include "run/session.hpp"
 
 namespace rldp::actors {
 

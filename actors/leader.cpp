@@ -1,7 +1,7 @@
 #include "actors/leader.hpp"
 
 #include "actors/failure.hpp"
-#include "actors/run/ranks/step_words.hpp"
+#include "run/ranks/step_words.hpp"
 
 namespace rldp::actors {
 

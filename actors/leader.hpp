@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "actors/actors.hpp"
-#include "actors/run/ranks/team.hpp"
+#include "run/ranks/team.hpp"
 
 namespace rldp::actors {
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "actors/failure.hpp"
-#include "data/units/sampler.hpp"
+#include "data/units/split_and_sampling.hpp"
 #include "privacy/trusted_side.hpp"
 
 namespace rldp::actors {

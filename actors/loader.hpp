@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "actors/actors.hpp"
-#include "actors/run/session.hpp"
+#include "run/session.hpp"
 
 namespace spdlog {
 class logger;

@@ -1,9 +1,9 @@
 #include "actors/sanitizer.hpp"
 
 #include "actors/failure.hpp"
-#include "actors/run/test_hooks.hpp"
 #include "actors/threads.hpp"
 #include "privacy/trusted_side.hpp"
+#include "run/test_hooks.hpp"
 
 namespace rldp::actors {
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "actors/actors.hpp"
-#include "actors/run/session.hpp"
 #include "privacy/mechanism/declassify_unsound.hpp"
+#include "run/session.hpp"
 
 namespace spdlog {
 class logger;

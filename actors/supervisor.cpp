@@ -12,7 +12,7 @@
 #include "actors/sanitizer.hpp"
 #include "actors/trainer.hpp"
 #include "actors/trusted_log.hpp"
-#include "eval/metrics/metrics.hpp"
+#include "run/artifacts/metrics.hpp"
 
 namespace rldp::actors {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "actors/actors.hpp"
-#include "actors/run/session.hpp"
+#include "run/session.hpp"
 
 namespace rldp::actors {
 

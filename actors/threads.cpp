@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "models/blas.hpp"
+#include "models/device.hpp"
 
 namespace rldp::actors {
 

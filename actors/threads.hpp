@@ -8,7 +8,7 @@
 #include <string>
 #include <system_error>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "models/thread_count.hpp"
 
 namespace rldp::actors {

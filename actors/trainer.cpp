@@ -1,8 +1,8 @@
 #include "actors/trainer.hpp"
 
 #include "actors/failure.hpp"
-#include "actors/run/checkpoint.hpp"
 #include "actors/threads.hpp"
+#include "run/checkpoint.hpp"
 
 namespace rldp::actors {
 

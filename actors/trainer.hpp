@@ -8,10 +8,10 @@
 #include <string>
 
 #include "actors/actors.hpp"
-#include "actors/run/rounding_watch.hpp"
-#include "actors/run/step_machine.hpp"
 #include "privacy/keys/seal.hpp"
 #include "privacy/spending/ledger.hpp"
+#include "run/rounding.hpp"
+#include "run/train/training.hpp"
 
 namespace rldp::actors {
 

@@ -3,7 +3,7 @@
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/null_sink.h>
 
-#include "config/base/append_file.hpp"
+#include "base/files.hpp"
 
 namespace rldp::actors {
 

@@ -6,13 +6,13 @@
 #include <cmath>
 
 #include "app/commands.hpp"
-#include "app/numbers.hpp"
-#include "config/base/accountants.hpp"
-#include "config/base/error.hpp"
-#include "config/base/output.hpp"
-#include "eval/metrics/json_number.hpp"
+#include "app/words.hpp"
+#include "base/error.hpp"
+#include "base/kinds.hpp"
+#include "base/output.hpp"
 #include "privacy/accounting/accountant.hpp"
 #include "privacy/spending/verify.hpp"
+#include "run/artifacts/json_number.hpp"
 
 namespace rldp::app {
 

@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
-#include "config/base/error.hpp"
-#include "config/base/files.hpp"
-#include "config/base/output.hpp"
-#include "eval/report/advice.hpp"
-#include "eval/report/run_directory.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/output.hpp"
+#include "eval/report/run_report.hpp"
+#include "run/artifacts/run_directory.hpp"
 
 namespace rldp::app {
 
@@ -25,7 +25,7 @@ int advise(const advise_arguments& given) {
     if (!std::filesystem::exists(run.summary()))
         refuse(given.run + ": holds no run that has ended (public/summary.json is missing)");
     const auto advice = eval::advise_next(eval::parse_summary(read_text(run.summary())),
-                                        eval::read_metrics(run.metrics()), read_text(run.config()));
+                                          eval::read_metrics(run.metrics()), read_text(run.config()));
     if (given.json)
         say("{}\n", nlohmann::json{{"next", advice}}.dump());
     else

@@ -7,13 +7,13 @@
 #include <set>
 
 #include "app/commands.hpp"
-#include "app/numbers.hpp"
-#include "config/base/error.hpp"
-#include "config/base/output.hpp"
-#include "eval/report/text_table.hpp"
+#include "app/words.hpp"
+#include "base/error.hpp"
+#include "base/output.hpp"
 #include "privacy/spending/book.hpp"
 #include "privacy/spending/book_files.hpp"
 #include "privacy/spending/book_search.hpp"
+#include "run/artifacts/formatting.hpp"
 
 namespace rldp::app {
 

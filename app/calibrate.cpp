@@ -3,10 +3,10 @@
 #include <CLI/CLI.hpp>
 
 #include "app/commands.hpp"
-#include "app/numbers.hpp"
-#include "config/base/output.hpp"
-#include "eval/metrics/json_number.hpp"
+#include "app/words.hpp"
+#include "base/output.hpp"
 #include "privacy/accounting/accountant.hpp"
+#include "run/artifacts/json_number.hpp"
 
 namespace rldp::app {
 

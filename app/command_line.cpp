@@ -1,10 +1,6 @@
-#include "app/command_line.hpp"
-
-#include <fmt/format.h>
-
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -19,17 +15,24 @@
 #include <utility>
 #include <vector>
 
-#include "app/examples.hpp"
-#include "config/base/edit_distance.hpp"
-#include "config/base/error.hpp"
-#include "config/base/files.hpp"
-#include "config/base/home.hpp"
-#include "config/base/machine_memory.hpp"
-#include "config/base/output.hpp"
-#include "privacy/keys/locked.hpp"
+#include "app/command_line.hpp"
+#include "app/commands.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/output.hpp"
+#include "base/system.hpp"
+#include "base/text.hpp"
+#include "privacy/keys/secrets.hpp"
 #include "version.hpp"
 
 namespace rldp::app {
+
+CLI::App* add_torch_command(CLI::App& program, std::string_view name) {
+    const auto* found =
+        std::find_if(torch_commands.begin(), torch_commands.end(), [&](const auto& each) { return each.name == name; });
+    require(found != torch_commands.end(), "a subcommand of rldp-torch is not in its list");
+    return program.add_subcommand(std::string(name), std::string(found->sentence));
+}
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "app/commands.hpp"
 #include "app/http_options.hpp"
-#include "config/base/output.hpp"
+#include "base/output.hpp"
 #include "monitor/http/server.hpp"
 #include "version.hpp"
 

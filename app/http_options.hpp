@@ -2,7 +2,7 @@
 // The options of whatever serves a dashboard.
 #include <CLI/CLI.hpp>
 
-#include "monitor/http/options.hpp"
+#include "monitor/http/server.hpp"
 
 namespace rldp::app {
 

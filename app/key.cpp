@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "app/commands.hpp"
-#include "config/base/output.hpp"
+#include "base/output.hpp"
 #include "monitor/http/self_signed.hpp"
 #include "privacy/keys/cluster_secret.hpp"
 #include "privacy/keys/signing_key.hpp"

@@ -16,9 +16,9 @@
 
 #include "app/blas_kernels.hpp"
 #include "app/command_line.hpp"
-#include "app/torch_commands.hpp"
-#include "config/base/error.hpp"
-#include "config/base/output.hpp"
+#include "app/commands.hpp"
+#include "base/error.hpp"
+#include "base/output.hpp"
 
 namespace {
 

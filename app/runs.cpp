@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
-#include "config/base/error.hpp"
-#include "config/base/output.hpp"
-#include "eval/report/text_table.hpp"
-#include "monitor/view/row.hpp"
+#include "base/error.hpp"
+#include "base/output.hpp"
+#include "monitor/view/run_view.hpp"
 #include "monitor/watch/catalog.hpp"
+#include "run/artifacts/formatting.hpp"
 
 namespace rldp::app {
 

@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "app/commands.hpp"
-#include "app/findings.hpp"
-#include "config/base/error.hpp"
-#include "config/base/files.hpp"
-#include "config/base/output.hpp"
+#include "app/printing.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/output.hpp"
 
 namespace rldp::app {
 

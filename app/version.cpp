@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
-#include "app/listing.hpp"
+#include "app/printing.hpp"
 #include "config/config.hpp"
 #include "version.hpp"
 

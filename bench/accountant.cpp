@@ -11,7 +11,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "privacy/accounting/accountant.hpp"
 #include "privacy/accounting/pld/pld.hpp"
 #include "privacy/spending/policy.hpp"

@@ -9,7 +9,7 @@
 #include <exception>
 #include <vector>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 
 namespace rldp::bench {
 

@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "actors/run/step_gradients.hpp"
 #include "bench/step_kinds.hpp"
 #include "bench/timing.hpp"
-#include "models/blas.hpp"
+#include "models/device.hpp"
 #include "models/lora/layout.hpp"
 #include "models/thread_count.hpp"
+#include "run/step_gradients.hpp"
 
 namespace {
 

@@ -9,8 +9,8 @@
 
 #include "bench/timing.hpp"
 #include "models/thread_count.hpp"
-#include "rl/block_watch.hpp"
-#include "rl/prepare/prepared_controller.hpp"
+#include "rl/prepared/prepared_controller.hpp"
+#include "run/train/steering.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "privacy/mechanism/look.hpp"
-#include "privacy/spending/looks.hpp"
+#include "privacy/spending/policy.hpp"
 #include "tests/support/charges.hpp"
 
 int main(int argc, char** argv) {
@@ -46,7 +46,8 @@ int main(int argc, char** argv) {
                         own += one / units;
                         sum.add({one, {}, {}});
                     }
-                    const auto found = privacy::decode_figures(sum.finish(charged, privacy::run_key::from_system())).nats;
+                    const auto found =
+                        privacy::decode_figures(sum.finish(charged, privacy::run_key::from_system())).nats;
                     squares += (found.value - own) * (found.value - own);
                     held += std::abs(found.value - own) <= found.within ? 1 : 0;
                 }

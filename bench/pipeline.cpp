@@ -16,9 +16,9 @@
 #include "actors/hub.hpp"
 #include "actors/supervisor.hpp"
 #include "actors/threads.hpp"
+#include "base/error.hpp"
 #include "bench/child.hpp"
 #include "bench/plain_loop.hpp"
-#include "config/base/error.hpp"
 #include "config/config.hpp"
 
 namespace {

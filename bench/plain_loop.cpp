@@ -28,7 +28,8 @@ struct trusted_side {
         gradient.how = actors::make_gradient_settings(run);
         sanitizer.open(opened.closed, actors::make_sanitizer_config(run.spec, run.model.layout), nullptr,
                        run.where.releases());
-        if (run.spec.train.looks > 0) evaluator.open(run.held_out, opened.closed, actors::make_evaluation_rule(run, {}));
+        if (run.spec.train.looks > 0)
+            evaluator.open(run.held_out, opened.closed, actors::make_evaluation_rule(run, {}));
     }
 
     privacy::release step(const messages::step_task& task) {

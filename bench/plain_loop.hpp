@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "actors/run/session.hpp"
+#include "run/session.hpp"
 
 namespace rldp::bench {
 

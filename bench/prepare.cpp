@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "config/base/error.hpp"
-#include "rl/prepare/preparation.hpp"
+#include "base/error.hpp"
+#include "rl/research/preparation.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench/timing.hpp"
-#include "models/architecture/modules.hpp"
+#include "models/architecture/family.hpp"
 #include "models/kernels/products.hpp"
 
 namespace rldp::bench {

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "actors/run/ranks/team.hpp"
 #include "bench/timing.hpp"
+#include "run/ranks/team.hpp"
 #include "tests/actors/run/ranks/teams.hpp"
 
 namespace {

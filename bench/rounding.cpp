@@ -3,9 +3,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "actors/run/company_probe.hpp"
-#include "actors/run/plan.hpp"
-#include "models/blas.hpp"
+#include "models/device.hpp"
+#include "run/plan.hpp"
+#include "run/rounding.hpp"
 
 int main(int argc, char** argv) {
     CLI::App program("By how much one more unit moves the others' clipped sum, and what is charged for it (η)");

@@ -10,13 +10,13 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/threads.hpp"
+#include "base/error.hpp"
 #include "bench/op_profile.hpp"
 #include "bench/product_bound.hpp"
 #include "bench/step_kinds.hpp"
 #include "bench/tensor_memory.hpp"
 #include "bench/timing.hpp"
-#include "config/base/error.hpp"
-#include "models/blas.hpp"
+#include "models/device.hpp"
 
 namespace {
 

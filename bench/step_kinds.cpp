@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include "actors/gradient.hpp"
+#include "base/error.hpp"
 #include "bench/timing.hpp"
-#include "config/base/error.hpp"
-#include "models/architecture/modules.hpp"
-#include "models/blas.hpp"
+#include "models/architecture/family.hpp"
+#include "models/device.hpp"
 #include "tests/support/charges.hpp"
 
 namespace rldp::bench {
@@ -74,7 +74,7 @@ models::model_config make_shape(const std::string& model) {
 }
 
 std::map<std::string, at::Tensor> make_random_weights(const models::model_config& config,
-                                                    const at::TensorOptions& options) {
+                                                      const at::TensorOptions& options) {
     at::manual_seed(1);
     std::map<std::string, at::Tensor> weights;
     for (const auto& [name, shape] : models::base_tensors(config)) {

@@ -23,7 +23,7 @@ models::model_config make_shape(const std::string& model);
 
 /// A model of that shape, from a seed.
 std::map<std::string, at::Tensor> make_random_weights(const models::model_config& config,
-                                                    const at::TensorOptions& options);
+                                                      const at::TensorOptions& options);
 
 class step_kinds {
   public:

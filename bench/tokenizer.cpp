@@ -7,8 +7,8 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "base/error.hpp"
 #include "bench/child.hpp"
-#include "config/base/error.hpp"
 #include "data/units/corpus.hpp"
 #include "models/tokenizer/tokenizer.hpp"
 

@@ -11,7 +11,7 @@
 #include "bench/tensor_memory.hpp"
 #include "bench/timing.hpp"
 #include "bench/whole_kinds.hpp"
-#include "models/blas.hpp"
+#include "models/device.hpp"
 
 namespace {
 

@@ -6,11 +6,11 @@
 #include <numeric>
 #include <optional>
 
-#include "actors/run/method.hpp"
-#include "actors/run/whole_parts.hpp"
 #include "bench/timing.hpp"
-#include "models/blas.hpp"
+#include "models/device.hpp"
 #include "privacy/mechanism/statistics.hpp"
+#include "run/factories.hpp"
+#include "run/step_gradients.hpp"
 #include "tests/support/charges.hpp"
 
 namespace rldp::bench {
@@ -72,7 +72,7 @@ models::tensor_unit_gradients whole_kinds::made() const {
     std::iota(all.begin(), all.end(), std::size_t{0});
     const auto views = models::view_units(units_);
     return models::compute_tensor_gradients(*model_, layout_, optimizer_.parameters(), views, all,
-                                      {.micro_batch = shape_.batch});
+                                            {.micro_batch = shape_.batch});
 }
 
 void whole_kinds::begin() {

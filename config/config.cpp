@@ -8,15 +8,13 @@
 #include <functional>
 #include <set>
 
-#include "config/base/data_name.hpp"
-#include "config/base/edit_distance.hpp"
-#include "config/base/error.hpp"
-#include "config/base/files.hpp"
-#include "config/base/utf8.hpp"
-#include "config/document.hpp"
+#include "base/data_names.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/text.hpp"
 #include "config/open_keys.hpp"
 #include "config/schema.hpp"
-#include "config/validate.hpp"
+#include "config/values.hpp"
 
 namespace rldp::config {
 

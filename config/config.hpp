@@ -8,10 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "config/base/book_name.hpp"
-#include "config/base/guarantee.hpp"
-#include "config/base/kinds.hpp"
-#include "config/base/publication.hpp"
+#include "base/data_names.hpp"
+#include "base/guarantee.hpp"
+#include "base/kinds.hpp"
 
 namespace rldp::config {
 
@@ -27,7 +26,7 @@ struct privacy_section {
     bool pad_batches = false;                ///< every step the same public number of micro-batches
     bool acknowledge_no_guarantee = false;   ///< as_published needs it
     bool accept_large_delta = false;         ///< δ ≥ 1/N needs it
-    std::optional<std::string> book;         ///< the data's budget book: see config/base/book_name.hpp, and load()
+    std::optional<std::string> book;         ///< the data's budget book: see base/data_names.hpp, and load()
 };
 
 struct deck_section {
@@ -250,5 +249,13 @@ std::string reference_markdown();
 
 /// The same as a JSON Schema (draft 2020-12): config/config.schema.json.
 std::string reference_json_schema();
+
+/// The first thing that is wrong with a configuration, in one line that begins with the key path.
+std::optional<std::string> problem(const run_config& config);
+
+/// Of these: steps and epochs both given.
+std::optional<std::string> length_problem(const run_config& config);
+/// An expected batch larger than the population, declared or found.
+std::optional<std::string> rate_problem(const run_config& config, std::int64_t population);
 
 }  // namespace rldp::config

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "config/method_choices.hpp"
 #include "config/methods.hpp"
 #include "config/values.hpp"
 
@@ -177,7 +176,8 @@ std::vector<choice> choose_open_keys(run_config& config, std::int64_t population
                           width));
     if (scheduled) {
         const bool sets_its_rate = find_method(config).kind == method_kind::hyfreedp;
-        of.choose("train.warmup", train.warmup, std::min(compute_share(steps, 20), steps - 1), "a twentieth of the steps");
+        of.choose("train.warmup", train.warmup, std::min(compute_share(steps, 20), steps - 1),
+                  "a twentieth of the steps");
         of.choose("train.schedule", train.schedule, resolve_choices(config).schedule,
                   sets_its_rate ? "hyfreedp sets the rate itself"
                                 : "noise is averaged out while the rate falls, and a rate too high is forgiven");

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "config/config.hpp"
 #include "config/spec.hpp"
 

@@ -1,6 +1,6 @@
 #include "config/policies.hpp"
 
-#include "config/base/require.hpp"
+#include "base/error.hpp"
 
 namespace rldp::config {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "config/base/kinds.hpp"
+#include "base/kinds.hpp"
 
 namespace rldp::config {
 

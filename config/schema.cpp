@@ -6,12 +6,8 @@
 #include <charconv>
 #include <limits>
 
-#include "config/base/accountants.hpp"
-#include "config/base/book_name.hpp"
-#include "config/base/device_name.hpp"
-#include "config/base/limits.hpp"
-#include "config/base/made_up.hpp"
-#include "config/method_choices.hpp"
+#include "base/data_names.hpp"
+#include "base/kinds.hpp"
 #include "config/methods.hpp"
 #include "config/open_keys.hpp"
 #include "config/policies.hpp"

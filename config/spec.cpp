@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "config/method_choices.hpp"
+#include "config/methods.hpp"
 #include "config/open_keys.hpp"
 
 namespace rldp::config {
@@ -26,8 +26,8 @@ privacy_spec resolve_privacy(const run_config& config, std::int64_t population, 
             .insecure_reproducible = config.noise.insecure_reproducible};
 }
 
-method_spec method_of(const run_config& config, const method_choices& choices) {
-    return {.kind = method_of(config).kind,
+method_spec resolve_method(const run_config& config, const method_choices& choices) {
+    return {.kind = find_method(config).kind,
             .name = config.method.name,
             .allocation = choices.allocation,
             .statistics_share = choices.statistics_share,
@@ -123,7 +123,7 @@ run_spec to_spec(const run_config& config, std::int64_t population) {
     out.config = config;
     out.privacy = resolve_privacy(config, population, choices);
     out.clip = to_clip_spec(config);
-    out.method = method_of(config, choices);
+    out.method = resolve_method(config, choices);
     out.train = resolve_training(config, population, choices);
     out.controller = resolve_controller(config, choices);
     out.monitor = config.monitor;

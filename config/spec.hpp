@@ -51,7 +51,7 @@ struct privacy_spec {
     std::string unit;             ///< "record", or the key column of a group
     std::int64_t population = 0;  ///< N
     bool pad_batches = false, acknowledge_no_guarantee = false, accept_large_delta = false;
-    std::string book;  ///< see config/base/book_name.hpp
+    std::string book;  ///< see base/data_names.hpp
     policy_kind policy = policy_kind::fixed;
     deck_section deck;
     bool insecure_reproducible = false;

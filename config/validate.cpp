@@ -1,4 +1,4 @@
-#include "config/validate.hpp"
+#include "config/config.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,9 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "config/base/book_name.hpp"
-#include "config/base/error.hpp"
-#include "config/method_choices.hpp"
+#include "base/data_names.hpp"
+#include "base/error.hpp"
 #include "config/methods.hpp"
 #include "config/schema.hpp"
 

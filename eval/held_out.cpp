@@ -9,7 +9,7 @@
 #include <new>
 #include <numeric>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "models/marked_token.hpp"
 #include "models/thread_count.hpp"
 
@@ -51,8 +51,8 @@ void in_lanes(int lanes, std::size_t count, const Work& work) {
 
 /// Nothing where these records alone are at fault: whether a run ends must not depend on one (docs/privacy.md §2).
 std::optional<models::sequence_loss> compute_loss(const models::causal_lm& model, const models::lora_layout* layout,
-                                             const at::Tensor* adapter, const std::vector<models::token_span>& records,
-                                             const scoring& how) {
+                                                  const at::Tensor* adapter,
+                                                  const std::vector<models::token_span>& records, const scoring& how) {
     const auto of = [&](const std::vector<models::token_span>& all) {
         return model.losses(models::make_batch(all, {.answers_only = how.answers_only}), layout, adapter);
     };
@@ -69,7 +69,7 @@ std::optional<models::sequence_loss> compute_loss(const models::causal_lm& model
 }
 
 losses compute_losses(const models::causal_lm& model, const models::lora_layout* layout, const at::Tensor* adapter,
-                 const std::vector<const models::sequence*>& sequences, const scoring& how) {
+                      const std::vector<const models::sequence*>& sequences, const scoring& how) {
     // Neighbours of similar length share a batch, so that little is padding. Stable, hence always the same batches.
     std::vector<std::size_t> order(sequences.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -209,7 +209,7 @@ std::int64_t count_value_tokens(const models::sequence& record) {
 
 /// Whether each record that can be asked is answered right; empty for the others.
 std::vector<std::optional<bool>> find_hits(const models::causal_lm& model, const models::lora_layout* layout,
-                                         const at::Tensor* adapter, const held_out& records, const scoring& how) {
+                                           const at::Tensor* adapter, const held_out& records, const scoring& how) {
     std::vector<std::optional<bool>> out(records.sequences.size());
     if (!records.target || !records.target->declared) return out;
     const auto& among = *records.target;

@@ -8,11 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "eval/metrics/interval.hpp"
-#include "eval/metrics/metrics.hpp"
 #include "models/causal_lm.hpp"
 #include "models/unit_gradients.hpp"
 #include "privacy/mechanism/look.hpp"
+#include "run/artifacts/metrics.hpp"
 
 namespace rldp::eval {
 

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "actors/run/outcome.hpp"
 #include "data/units/token_store.hpp"
-#include "eval/metrics/metrics.hpp"
 #include "privacy/mechanism/sanitizer.hpp"
 #include "privacy/mechanism/statistics.hpp"
 #include "privacy/release.hpp"
-#include "rl/controller.hpp"
+#include "run/artifacts/metrics.hpp"
+#include "run/outcome.hpp"
+#include "run/train/steering.hpp"
 
 namespace rldp::messages {
 

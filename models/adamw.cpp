@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "config/base/require.hpp"
+#include "base/error.hpp"
 
 namespace rldp::models {
 

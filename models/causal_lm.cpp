@@ -7,17 +7,16 @@
 
 #include <algorithm>
 
-#include "config/base/error.hpp"
-#include "config/base/require.hpp"
-#include "models/architecture/modules.hpp"
+#include "base/error.hpp"
+#include "models/architecture/family.hpp"
 #include "models/families.hpp"
 #include "models/forward_pass.hpp"
+#include "models/functions.hpp"
 #include "models/head.hpp"
 #include "models/kernels/products.hpp"
 #include "models/marked_token.hpp"
-#include "models/recomputed.hpp"
 #include "models/weights.hpp"
-#include "models/whole/gradient_book.hpp"
+#include "models/whole/backward_cache.hpp"
 
 namespace rldp::models {
 
@@ -170,9 +169,9 @@ at::Tensor causal_lm::hidden(const at::Tensor& ids, const adaptation& adapter, s
                              attention_memory* memory, activations between) const {
     const std::int64_t length = ids.size(1);
     const auto positions = memory && memory->has_prompts() ? memory->next_positions() : at::arange(length, at::kLong);
-    const auto pass = std::make_shared<const forward_pass>(forward_pass{config_, ids.size(0), length, adapter,
-                                                                        make_layer_kind(false, positions, length),
-                                                                        make_layer_kind(true, positions, length), memory});
+    const auto pass = std::make_shared<const forward_pass>(
+        forward_pass{config_, ids.size(0), length, adapter, make_layer_kind(false, positions, length),
+                     make_layer_kind(true, positions, length), memory});
     at::Tensor x = embed(ids, positions);
     for (std::int64_t layer = 0; layer < config_.layers; ++layer) {
         if (states) states->push_back(x.view({ids.size(0), length, -1}));
@@ -305,8 +304,8 @@ std::shared_ptr<const causal_lm> causal_lm::stood_for(const lora_layout* layout,
 }
 
 tensor_gradients causal_lm::gradients_of_units(const token_batch& batch, const lora_layout& layout,
-                                              const at::Tensor& flat, const std::vector<std::int64_t>& first_record,
-                                              const std::vector<double>& shares) const {
+                                               const at::Tensor& flat, const std::vector<std::int64_t>& first_record,
+                                               const std::vector<double>& shares) const {
     check_batch(batch);
     const auto records = batch.ids.size(0);
     require(first_record.front() == 0 && first_record.back() == records && std::ssize(shares) == records,

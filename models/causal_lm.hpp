@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "config/base/loading.hpp"
+#include "base/loading.hpp"
 #include "models/architecture/model_config.hpp"
 #include "models/lora/layout.hpp"
-#include "models/whole/kept_gradients.hpp"
+#include "models/whole/factored_gradients.hpp"
 
 namespace rldp::models {
 
@@ -59,7 +59,7 @@ struct record_gradients {
 
 struct tensor_gradients {
     factored_gradients units;  ///< gradient of each unit's loss, below
-    at::Tensor losses;     ///< [b] float64, each record's mean token loss, nats
+    at::Tensor losses;         ///< [b] float64, each record's mean token loss, nats
 };
 
 /// What a forward pass leaves for the backward pass.
@@ -103,8 +103,8 @@ class causal_lm {
     /// over its records, which follow each other in the batch: those of unit u are `first_record[u]` up to
     /// `first_record[u + 1]`. `shares` [b]. Only for a base in float32.
     tensor_gradients gradients_of_units(const token_batch& batch, const lora_layout& layout, const at::Tensor& flat,
-                                       const std::vector<std::int64_t>& first_record,
-                                       const std::vector<double>& shares) const;
+                                        const std::vector<std::int64_t>& first_record,
+                                        const std::vector<double>& shares) const;
     /// Of tensors that are trained whole, where they lie now: float32 [D].
     at::Tensor flatten_tensors(const lora_layout& layout) const;
     /// This model with such tensors in their place: views of `flat`, where that is of the base's type.

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "config/base/require.hpp"
-#include "models/whole/recorded.hpp"
+#include "base/error.hpp"
+#include "models/whole/backward_cache.hpp"
 
 namespace rldp::models {
 
@@ -14,7 +14,7 @@ namespace {
 
 // The module of a role in one block, with its weights.
 linear find_linear(const model_config& config, const std::map<std::string, at::Tensor>& weights, std::int64_t layer,
-                 const std::string& role) {
+                   const std::string& role) {
     for (const auto& module : block_modules(config, layer)) {
         if (module.role != role) continue;
         const std::string& owner = module.inside.empty() ? module.name : module.inside;

@@ -1,15 +1,17 @@
-#include "models/functions.hpp"
-
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
-
+#include <torch/custom_class.h>
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
+#include "models/functions.hpp"
 #include "models/kernels/rows.hpp"
-#include "models/whole/gradient_book.hpp"
+#include "models/whole/backward_cache.hpp"
 
 namespace rldp::models {
 
@@ -53,7 +55,8 @@ struct rms_norm_function : torch::autograd::Function<rms_norm_function> {
         const auto wide = x.to(at::kFloat);  // as the reference does for a base in bfloat16
         const auto inverse = wide.square().mean({-1}, true).add_(epsilon).rsqrt_();
         ctx->save_for_backward({x, weight, inverse});
-        if (rule == gain_rule::one_and_weight) return (wide * inverse).mul_(make_gain(weight, true)).to(x.scalar_type());
+        if (rule == gain_rule::one_and_weight)
+            return (wide * inverse).mul_(make_gain(weight, true)).to(x.scalar_type());
         return (wide * inverse).to(x.scalar_type()).mul_(weight);
     }
 
@@ -175,6 +178,41 @@ rotation rotations(const at::Tensor& frequencies, const at::Tensor& positions, c
 
 at::Tensor rotate(const at::Tensor& x, const rotation& by) {
     return rotate_function::apply(x, by.cos, by.sin);
+}
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+using model_part = std::function<at::Tensor(const at::Tensor& x)>;
+
+struct recomputed_function : torch::autograd::Function<recomputed_function> {
+    struct held : torch::CustomClassHolder {
+        explicit held(model_part what) : block(std::move(what)) {}
+        model_part block;
+    };
+
+    static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, c10::intrusive_ptr<held> what) {
+        ctx->save_for_backward({x});
+        const auto y = what->block(x);  // records nothing: gradients are off in here
+        ctx->saved_data["block"] = c10::IValue::make_capsule(std::move(what));
+        return y;
+    }
+
+    static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
+        const auto capsule = ctx->saved_data["block"].toCapsule();
+        const auto& block = static_cast<held&>(*capsule).block;
+        const at::AutoGradMode recording(true);
+        const auto x = ctx->get_saved_variables()[0].detach().requires_grad_();
+        torch::autograd::backward({block(x)}, {gradients[0]});
+        return {x.grad(), {}};
+    }
+};
+
+}  // namespace
+
+at::Tensor recomputed(model_part block, const at::Tensor& x) {
+    return recomputed_function::apply(x, c10::make_intrusive<recomputed_function::held>(std::move(block)));
 }
 
 }  // namespace rldp::models

@@ -1,8 +1,8 @@
 #pragma once
 // The differentiable pieces of a block that LibTorch lacks or does in too many passes over memory.
 #include <ATen/core/Tensor.h>
-
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "models/causal_lm.hpp"
@@ -58,5 +58,11 @@ inline constexpr std::int64_t queries_at_a_time = 128;
 /// undefined where it is not needed.
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask,
                   const attention_rule& rule);
+
+// Memory for time: a part of a model of which the backward pass computes again what it needs.
+
+/// block(x), keeping nothing but x for the backward pass, which calls `block` once more (Chen et al. 2016, "Training
+/// deep nets with sublinear memory cost"): it must give the same. Differentiable in x.
+at::Tensor recomputed(std::function<at::Tensor(const at::Tensor& x)> block, const at::Tensor& x);
 
 }  // namespace rldp::models

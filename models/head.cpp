@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "config/base/require.hpp"
+#include "base/error.hpp"
 #include "models/functions.hpp"
 #include "models/kernels/products.hpp"
 

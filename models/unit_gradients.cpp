@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "config/base/require.hpp"
+#include "base/error.hpp"
 
 namespace rldp::models {
 
@@ -59,7 +59,7 @@ struct chunk_records {
 };
 
 chunk_records list_records(std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
-                         std::int64_t at_least) {
+                           std::int64_t at_least) {
     chunk_records out;
     for (std::size_t row = 0; row < chunk.size(); ++row) {
         const auto& records = units[chunk[row]];
@@ -115,9 +115,9 @@ record_gradients unit_gradients(const causal_lm& model, const lora_layout& layou
     return units_out;
 }
 
-tensor_unit_gradients compute_tensor_gradients(const causal_lm& model, const lora_layout& layout, const at::Tensor& flat,
-                                        std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
-                                        const chunk_rule& how) {
+tensor_unit_gradients compute_tensor_gradients(const causal_lm& model, const lora_layout& layout,
+                                               const at::Tensor& flat, std::span<const unit_records> units,
+                                               const std::vector<std::size_t>& chunk, const chunk_rule& how) {
     const auto held = list_records(units, chunk, how.shape ? how.shape->records : 0);
     std::vector<std::int64_t> first_record{0};
     std::vector<double> shares;

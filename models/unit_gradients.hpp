@@ -53,9 +53,9 @@ struct tensor_unit_gradients {
     factored_gradients gradients;
     at::Tensor losses;  ///< [units of the chunk] float64
 };
-tensor_unit_gradients compute_tensor_gradients(const causal_lm& model, const lora_layout& layout, const at::Tensor& flat,
-                                        std::span<const unit_records> units, const std::vector<std::size_t>& chunk,
-                                        const chunk_rule& how);
+tensor_unit_gradients compute_tensor_gradients(const causal_lm& model, const lora_layout& layout,
+                                               const at::Tensor& flat, std::span<const unit_records> units,
+                                               const std::vector<std::size_t>& chunk, const chunk_rule& how);
 
 /// The losses of unit_gradients() alone, [units of the chunk] float64, without dropout.
 at::Tensor unit_losses(const causal_lm& model, const lora_layout& layout, const at::Tensor& adapter,

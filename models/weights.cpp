@@ -12,13 +12,11 @@
 #include <mutex>
 #include <string_view>
 
-#include "config/base/directory.hpp"
-#include "config/base/error.hpp"
-#include "config/base/json_reader.hpp"
-#include "models/architecture/modules.hpp"
-#include "models/checkpoint/finite.hpp"
+#include "base/directories.hpp"
+#include "base/error.hpp"
+#include "base/json_reader.hpp"
+#include "models/architecture/family.hpp"
 #include "models/checkpoint/safetensors.hpp"
-#include "models/checkpoint/safetensors_dtypes.hpp"
 
 namespace rldp::models {
 

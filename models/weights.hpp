@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "config/base/loading.hpp"
+#include "base/loading.hpp"
 #include "models/causal_lm.hpp"
 #include "models/checkpoint/safetensors.hpp"
 

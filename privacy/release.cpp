@@ -8,10 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "config/base/error.hpp"
-#include "config/base/files.hpp"
-#include "config/base/input_file.hpp"
-#include "config/base/require.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
 #include "privacy/release.hpp"
 
 namespace rldp::privacy {

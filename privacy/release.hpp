@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "config/base/append_file.hpp"
+#include "base/files.hpp"
 #include "privacy/keys/seal.hpp"
 #include "privacy/spending/ledger.hpp"
 

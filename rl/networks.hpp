@@ -3,10 +3,12 @@
 // each handle one tensor.
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
-
 #include <array>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <vector>
+
+#include "models/adamw.hpp"
 
 namespace rldp::rl {
 
@@ -44,5 +46,16 @@ class networks {
 
 /// (1 − τ)·target + τ·online.
 at::Tensor polyak(const at::Tensor& target, const at::Tensor& online, double tau);
+
+// A learner's tensors in a checkpoint of the controller: raw bytes, read back into tensors of the sizes that the
+// configuration gives.
+
+nlohmann::json::binary_t to_bytes(const at::Tensor& tensor);
+/// A tensor like `pattern`. Errors: bad_input where the bytes are not as many as its own.
+at::Tensor tensor_from(const nlohmann::json& stored, const at::Tensor& pattern);
+
+nlohmann::json stored(const models::adamw::state& state);
+/// Of as many numbers as `pattern`. Errors: likewise.
+models::adamw::state restored(const nlohmann::json& from, const at::Tensor& pattern);
 
 }  // namespace rldp::rl

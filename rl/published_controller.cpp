@@ -1,18 +1,88 @@
-#include "rl/published_controller.hpp"
-
 #include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <span>
 
-#include "config/base/error.hpp"
-#include "config/base/require.hpp"
-#include "rl/dials.hpp"
+#include "base/error.hpp"
+#include "privacy/spending/policy.hpp"
+#include "rl/published_controller.hpp"
 
 namespace rldp::rl {
+namespace {
+
+constexpr double largest_step = 0.1;  // δ_max, of a logarithm
+constexpr double smoothing = 0.8;     // β_σ
+
+double smoothed(double old, double step, double low, double high) {
+    return smoothing * old + (1 - smoothing) * std::clamp(old + step, low, high);
+}
+
+}  // namespace
+
+std::vector<double> radii_from(std::span<const double> action, const std::vector<double>& base_radii, double clip_min,
+                               double clip_max) {
+    std::vector<double> radii;
+    for (std::size_t i = 0; i < action.size(); ++i) {
+        const double scale = base_radii.empty() ? 1 : base_radii[i];
+        radii.push_back(std::clamp(scale * std::exp(action[i]), clip_min, clip_max));
+    }
+    return radii;
+}
+
+double next_log_sigma(double log_sigma, double action, double spent_fraction, double initial_noise_multiplier) {
+    // ε_t is for orientation and may pass ε_max at the very end; the step then is 0, never reversed.
+    const double step = std::tanh(action) * largest_step * std::max(0.0, 1 - spent_fraction);
+    const privacy::noise_range allowed(initial_noise_multiplier);
+    return smoothed(log_sigma, step, std::log(allowed.least), std::log(allowed.most));
+}
+
+std::vector<double> shares_from(std::span<const double> action) {
+    // A share must stay positive in floating point: the noise of a group is finite only then. The Gaussian policy is
+    // not squashed, so its logits are held within ±10.
+    std::vector<double> shares;
+    double sum = 0;
+    for (const double a : action) {
+        shares.push_back(std::exp(std::clamp(a, -10.0, 10.0)));
+        sum += shares.back();
+    }
+    for (double& share : shares) share /= sum;
+    return shares;
+}
+
+double next_log_lr(double log_lr, double action) {
+    return smoothed(log_lr, std::tanh(action) * largest_step, -std::log(4.0), std::log(4.0));
+}
+
+std::vector<double> normaliser::add(const std::vector<double>& values) {
+    require(values.size() == mean_.size(), "controller: an observation of the wrong size");
+    ++count_;
+    const auto n = static_cast<double>(count_);
+    std::vector<double> result(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (!std::isfinite(values[i])) throw error(errc::failed, "controller: an observation that is not finite");
+        const double before = values[i] - mean_[i];
+        mean_[i] += before / n;
+        const double after = values[i] - mean_[i];
+        m2_[i] += before * after;
+        // A number that has never changed carries nothing. An outlier after a long quiet time would saturate the
+        // encoder.
+        if (m2_[i] > 0) result[i] = std::clamp(after / std::sqrt(m2_[i] / n), -10.0, 10.0);
+    }
+    return result;
+}
+
+void normaliser::restore(const state& from) {
+    if (from.mean.size() != mean_.size() || from.m2.size() != m2_.size() || from.count < 0)
+        refuse(
+            "controller checkpoint: an observation of another size than this configuration's; resume with the run's "
+            "own");
+    mean_ = from.mean;
+    m2_ = from.m2;
+    count_ = from.count;
+}
+
 namespace {
 
 using nlohmann::json;
@@ -76,8 +146,9 @@ block_action published_controller::decide(const block_observation& at) {
     return result;
 }
 
-block_action published_controller::make_block_action(const std::vector<double>& action, const privacy::observation& seen,
-                                      const std::vector<double>& base_radii) {
+block_action published_controller::make_block_action(const std::vector<double>& action,
+                                                     const privacy::observation& seen,
+                                                     const std::vector<double>& base_radii) {
     std::span<const double> rest = action;
     const auto take = [&](std::size_t count) {
         const auto front = rest.first(count);

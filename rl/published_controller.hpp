@@ -1,17 +1,51 @@
 #pragma once
-// The controller as published: from released statistics to dials by running normalisation and SAC, which learns while
-// the run goes on.
+// What each component of an action means: pure functions, in the order radii [n], noise [1], shares [n], lr [1].
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "config/base/kinds.hpp"
-#include "rl/controller.hpp"
-#include "rl/normaliser.hpp"
+#include "base/kinds.hpp"
 #include "rl/sac.hpp"
+#include "run/train/steering.hpp"
 
 namespace rldp::rl {
+
+/// Radii C_i: absolute, clamp(e^a, C_min, C_max); delta, clamp(base·e^a, …). `base_radii` is empty under absolute.
+std::vector<double> radii_from(std::span<const double> action, const std::vector<double>& base_radii, double clip_min,
+                               double clip_max);
+/// One smoothed step of log σ: δ = tanh(a)·0.1·(1 − ε_t/ε_max), clamped to [log ½σ_0, log 2σ_0], then 0.8 old + 0.2
+/// new.
+double next_log_sigma(double log_sigma, double action, double spent_fraction, double initial_noise_multiplier);
+/// Shares w_i² = softmax(a), sum 1.
+std::vector<double> shares_from(std::span<const double> action);
+/// The same for the log of the learning-rate factor, within [¼, 4]; the step does not shrink, for it costs no privacy.
+double next_log_lr(double log_lr, double action);
+
+// Running mean and variance (Welford 1962) of what the controller has seen.
+
+class normaliser {
+  public:
+    explicit normaliser(std::size_t size) : mean_(size), m2_(size) {}
+
+    /// Takes `values` into the statistics, then returns them with mean 0 and variance 1, each within ±10.
+    std::vector<double> add(const std::vector<double>& values);
+
+    struct state {
+        std::vector<double> mean, m2;
+        std::int64_t count = 0;
+    };
+    state snapshot() const { return {mean_, m2_, count_}; }
+    void restore(const state& from);
+
+  private:
+    std::vector<double> mean_, m2_;  ///< m2: sum of squared deviations from the mean
+    std::int64_t count_ = 0;
+};
+
+// The controller as published: from released statistics to dials by running normalisation and SAC, which learns while
+// the run goes on.
 
 struct controller_config {
     std::vector<controller_action> actions;
@@ -50,7 +84,7 @@ class published_controller final : public controller {
     bool acts_on(controller_action one) const;
     std::vector<double> random_action() const;  ///< of this decision, from the seed
     block_action make_block_action(const std::vector<double>& action, const privacy::observation& seen,
-                    const std::vector<double>& base_radii);
+                                   const std::vector<double>& base_radii);
 
     controller_config config_;
     sac learner_;

@@ -11,12 +11,10 @@
 #include <deque>
 #include <nlohmann/json.hpp>
 
-#include "config/base/error.hpp"
-#include "config/base/require.hpp"
+#include "base/error.hpp"
 #include "models/adamw.hpp"
 #include "models/thread_count.hpp"
 #include "rl/networks.hpp"
-#include "rl/stored_learner.hpp"
 
 namespace rldp::rl {
 namespace {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A room sees only what it names: every header that a source includes belongs to its own target, to config/base, or to
+"""A room sees only what it names: every header that a source includes belongs to its own target, to base, or to
 a target on the link line, and a library names no room in vain. Tests and benchmarks also see what those reach. Every
 source of a folder stands in its CMakeLists.txt.
 
@@ -10,7 +10,7 @@ import re
 import sys
 
 root = pathlib.Path(sys.argv[1]).resolve()
-rooms = ["config", "data", "models", "privacy", "rl", "eval", "messages", "monitor", "actors", "app", "bench", "tests"]
+rooms = ["base", "config", "data", "models", "privacy", "rl", "eval", "run", "messages", "monitor", "actors", "app", "bench", "tests"]
 complaints = []
 
 

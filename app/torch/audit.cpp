@@ -9,15 +9,12 @@
 #include "actors/audit_launch.hpp"
 #include "app/commands.hpp"
 #include "app/torch/grid_command.hpp"
-#include "app/torch_commands.hpp"
-#include "config/base/append_file.hpp"
-#include "config/base/error.hpp"
-#include "config/base/files.hpp"
-#include "config/base/output.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/output.hpp"
 #include "config/config.hpp"
-#include "eval/grid/progress.hpp"
-#include "eval/report/configuration.hpp"
-#include "eval/report/run_directory.hpp"
+#include "eval/experiments/progress.hpp"
+#include "run/artifacts/run_directory.hpp"
 
 namespace rldp::app {
 
@@ -86,10 +83,11 @@ int audit(const audit_arguments& given) {
         refuse(given.directory + ": holds no run (public/ledger.jsonl is missing)");
     const auto shadows = run_shadows(where, given);
     actors::launch_audit(
-        where, {.during_run = given.during_run, .shadows = shadows, .overrides = list_overrides(given), .on_report = [&] {
-                    say_text(read_file(given.json ? where.audit_json() : where.audit_text()));
-                    if (!given.json) say("{}\n", where.audit_page().string());
-                }});
+        where,
+        {.during_run = given.during_run, .shadows = shadows, .overrides = list_overrides(given), .on_report = [&] {
+             say_text(read_file(given.json ? where.audit_json() : where.audit_text()));
+             if (!given.json) say("{}\n", where.audit_page().string());
+         }});
     return 0;
 }
 

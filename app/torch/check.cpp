@@ -4,18 +4,17 @@
 #include <optional>
 #include <string>
 
-#include "actors/run/first/first_config.hpp"
-#include "actors/run/plan.hpp"
 #include "app/commands.hpp"
-#include "app/torch/plan_time.hpp"
-#include "app/torch_commands.hpp"
-#include "config/base/machine_memory.hpp"
-#include "config/base/output.hpp"
+#include "app/torch/plan.hpp"
+#include "base/output.hpp"
+#include "base/system.hpp"
 #include "config/spec.hpp"
-#include "eval/report/configuration.hpp"
 #include "models/weights.hpp"
 #include "monitor/terminal/live_line.hpp"
 #include "privacy/accounting/accountant.hpp"
+#include "run/artifacts/run_directory.hpp"
+#include "run/first/first_config.hpp"
+#include "run/plan.hpp"
 
 namespace rldp::app {
 

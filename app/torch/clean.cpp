@@ -3,10 +3,9 @@
 #include <memory>
 #include <string>
 
-#include "actors/run/run_end.hpp"
 #include "app/commands.hpp"
-#include "app/torch_commands.hpp"
-#include "config/base/output.hpp"
+#include "base/output.hpp"
+#include "run/run_end.hpp"
 
 namespace rldp::app {
 

@@ -4,22 +4,20 @@
 #include <memory>
 
 #include "app/commands.hpp"
+#include "app/research/protocol.hpp"
 #include "app/torch/grid_command.hpp"
-#include "app/torch/protocol.hpp"
-#include "app/torch_commands.hpp"
-#include "config/base/append_file.hpp"
-#include "config/base/error.hpp"
-#include "config/base/files.hpp"
-#include "config/base/limits.hpp"
-#include "config/base/output.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/kinds.hpp"
+#include "base/output.hpp"
 #include "config/config.hpp"
 #include "config/open_keys.hpp"
-#include "eval/grid/comparison/files.hpp"
-#include "eval/grid/owner_page.hpp"
-#include "eval/grid/progress.hpp"
-#include "eval/grid/shard.hpp"
-#include "eval/report/configuration.hpp"
+#include "eval/experiments/comparison_files.hpp"
+#include "eval/experiments/owner_page.hpp"
+#include "eval/experiments/progress.hpp"
+#include "eval/experiments/shards.hpp"
 #include "models/architecture/model_config.hpp"
+#include "run/artifacts/run_directory.hpp"
 
 namespace rldp::app {
 

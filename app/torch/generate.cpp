@@ -11,15 +11,12 @@
 #include <optional>
 
 #include "app/commands.hpp"
-#include "app/torch_commands.hpp"
-#include "config/base/error.hpp"
-#include "config/base/files.hpp"
-#include "config/base/output.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/output.hpp"
 #include "data/chat/chat_template.hpp"
-#include "models/blas.hpp"
 #include "models/device.hpp"
 #include "models/generate.hpp"
-#include "models/tokenizer/growing_text.hpp"
 #include "models/tokenizer/tokenizer.hpp"
 #include "models/weights.hpp"
 #include "monitor/terminal/live_line.hpp"

@@ -6,11 +6,11 @@
 #include <algorithm>
 
 #include "app/http_options.hpp"
-#include "app/shell_word.hpp"
-#include "config/base/error.hpp"
-#include "config/base/output.hpp"
-#include "eval/grid/cell_files.hpp"
-#include "eval/grid/collect.hpp"
+#include "app/words.hpp"
+#include "base/error.hpp"
+#include "base/output.hpp"
+#include "eval/experiments/cell_files.hpp"
+#include "eval/experiments/shards.hpp"
 #include "version.hpp"
 
 namespace rldp::app {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "eval/grid/grid.hpp"
-#include "eval/grid/run.hpp"
-#include "monitor/http/options.hpp"
+#include "eval/experiments/grid.hpp"
+#include "eval/experiments/run.hpp"
+#include "monitor/http/server.hpp"
 
 namespace CLI {
 class App;

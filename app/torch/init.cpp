@@ -10,16 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "actors/run/first/first_config.hpp"
 #include "app/commands.hpp"
-#include "app/shell_word.hpp"
-#include "app/torch/plan_time.hpp"
-#include "app/torch_commands.hpp"
-#include "config/base/book_name.hpp"
-#include "config/base/data_name.hpp"
-#include "config/base/error.hpp"
-#include "config/base/output.hpp"
-#include "eval/report/text_table.hpp"
+#include "app/torch/plan.hpp"
+#include "app/words.hpp"
+#include "base/data_names.hpp"
+#include "base/error.hpp"
+#include "base/output.hpp"
+#include "run/artifacts/formatting.hpp"
+#include "run/first/first_config.hpp"
 
 namespace rldp::app {
 

@@ -5,15 +5,14 @@
 #include <filesystem>
 
 #include "app/commands.hpp"
-#include "app/findings.hpp"
-#include "app/numbers.hpp"
-#include "app/torch_commands.hpp"
-#include "config/base/error.hpp"
-#include "config/base/output.hpp"
-#include "eval/metrics/json_number.hpp"
-#include "eval/report/run_certificate.hpp"
+#include "app/printing.hpp"
+#include "app/words.hpp"
+#include "base/error.hpp"
+#include "base/output.hpp"
+#include "eval/report/certificate.hpp"
 #include "privacy/release.hpp"
 #include "privacy/spending/verify.hpp"
+#include "run/artifacts/json_number.hpp"
 
 namespace rldp::app {
 

@@ -6,9 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
-#include "app/listing.hpp"
-#include "app/torch_commands.hpp"
-#include "models/blas.hpp"
+#include "app/printing.hpp"
+#include "models/device.hpp"
 
 namespace rldp::app {
 

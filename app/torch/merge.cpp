@@ -1,15 +1,14 @@
 // rldp merge: base and adapter as one plain checkpoint.
-#include "models/merge.hpp"
+#include "models/full_checkpoint.hpp"
 
-#include "config/base/output.hpp"
-#include "models/blas.hpp"
+#include "base/output.hpp"
+#include "models/device.hpp"
 #include "models/weights.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "app/commands.hpp"
-#include "app/torch_commands.hpp"
 
 namespace rldp::app {
 

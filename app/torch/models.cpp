@@ -9,19 +9,17 @@
 #include <string>
 #include <vector>
 
+#include "app/command_line.hpp"
 #include "app/commands.hpp"
-#include "app/examples.hpp"
-#include "app/torch_commands.hpp"
-#include "config/base/data_name.hpp"
-#include "config/base/error.hpp"
-#include "config/base/home.hpp"
-#include "config/base/output.hpp"
-#include "config/base/utf8.hpp"
-#include "eval/report/text_table.hpp"
+#include "base/data_names.hpp"
+#include "base/error.hpp"
+#include "base/output.hpp"
+#include "base/system.hpp"
+#include "base/text.hpp"
 #include "models/architecture/family.hpp"
 #include "models/architecture/model_config.hpp"
-#include "models/architecture/modules.hpp"
 #include "models/weights.hpp"
+#include "run/artifacts/formatting.hpp"
 
 namespace rldp::app {
 

@@ -11,17 +11,15 @@
 #include <mutex>
 
 #include "actors/display.hpp"
-#include "actors/signals.hpp"
 #include "actors/stream_feed.hpp"
 #include "actors/threads.hpp"
 #include "app/commands.hpp"
-#include "app/torch_commands.hpp"
-#include "config/base/error.hpp"
-#include "config/base/output.hpp"
+#include "base/error.hpp"
+#include "base/output.hpp"
 #include "monitor/http/reader.hpp"
-#include "monitor/terminal/table.hpp"
 #include "monitor/terminal/terminal.hpp"
-#include "monitor/view/row.hpp"
+#include "monitor/view/run_view.hpp"
+#include "run/signals.hpp"
 
 namespace rldp::app {
 

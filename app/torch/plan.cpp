@@ -1,25 +1,58 @@
-// rldp plan: how a budget of examples or minutes is best divided into steps.
 #include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "actors/run/inputs.hpp"
-#include "actors/run/proposals.hpp"
-#include "actors/run/resolve.hpp"
 #include "app/commands.hpp"
-#include "app/torch/plan_time.hpp"
-#include "app/torch_commands.hpp"
-#include "config/base/error.hpp"
-#include "config/base/output.hpp"
+#include "app/torch/plan.hpp"
+#include "base/error.hpp"
+#include "base/output.hpp"
 #include "config/config.hpp"
 #include "config/open_keys.hpp"
-#include "eval/report/configuration.hpp"
-#include "eval/report/text_table.hpp"
 #include "models/weights.hpp"
+#include "run/artifacts/formatting.hpp"
+#include "run/artifacts/run_directory.hpp"
+#include "run/first/proposals.hpp"
+#include "run/inputs.hpp"
+#include "run/resolve.hpp"
 
 namespace rldp::app {
+
+namespace {
+
+std::string format_override(const char* key, const std::optional<std::int64_t>& value) {
+    return value ? fmt::format(" --set {}={}", key, *value) : "";
+}
+
+std::string in_round_figures(double seconds) {
+    if (seconds < 100) return fmt::format("{:.2g} s", seconds);
+    if (seconds < 100 * 60) return fmt::format("{:.0f} min", seconds / 60);
+    if (seconds < 48 * 3600) return fmt::format("{:.2g} h", seconds / 3600);
+    return fmt::format("{:.0f} days", seconds / 86400);
+}
+
+}  // namespace
+
+std::string format_settings(const actors::proposal& one) {
+    return fmt::format("--set train.expected_batch_size={} --set train.steps={}{}{}", one.expected_batch_size,
+                       one.steps, format_override("train.warmup", one.warmup),
+                       format_override("train.decay", one.decay));
+}
+
+void print_time(const actors::plan_time& found, const actors::run_plan& plan,
+                const std::function<void(const std::string& name, const std::string& value)>& row) {
+    row("time here, at most",
+        fmt::format("about {}: {} for a unit of {} tokens in each record, some {:.0f} units a step",
+                    in_round_figures(found.seconds), in_round_figures(found.seconds_per_unit), plan.max_tokens,
+                    plan.sample_rate * static_cast<double>(plan.population)));
+    if (found.of_an_hour)
+        row("in an hour", format_settings(*found.of_an_hour) +
+                              (found.of_an_hour->steps < config::least_steps ? "  (too few steps to learn much)" : ""));
+    else if (found.seconds > actors::an_hour)
+        row("in an hour", "no plan; take a smaller model, a smaller data.max_tokens or a GPU");
+}
+
+// rldp plan: how a budget of examples or minutes is best divided into steps.
 
 namespace {
 
@@ -37,7 +70,7 @@ std::int64_t find_population(const config::run_config& config) {
 
 /// What the configuration itself draws, unless a budget is given.
 std::int64_t count_units(const plan_arguments& given, const config::run_config& config, std::int64_t population,
-                      double seconds) {
+                         double seconds) {
     if (given.examples > 0) return given.examples;
     if (given.minutes > 0) return static_cast<std::int64_t>(std::floor(given.minutes * 60 / seconds));
     const auto own = actors::resolve(config, population, models::read_model(config.model.path)).train;

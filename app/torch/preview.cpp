@@ -1,5 +1,5 @@
 // rldp preview: records as training will see them.
-#include "actors/run/first/preview.hpp"
+#include "run/first/preview.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,11 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
-#include "app/torch_commands.hpp"
-#include "config/base/error.hpp"
-#include "config/base/output.hpp"
+#include "base/error.hpp"
+#include "base/output.hpp"
 #include "config/spec.hpp"
-#include "eval/report/configuration.hpp"
+#include "run/artifacts/run_directory.hpp"
 
 namespace rldp::app {
 

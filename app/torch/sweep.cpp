@@ -5,14 +5,12 @@
 
 #include "app/commands.hpp"
 #include "app/torch/grid_command.hpp"
-#include "app/torch_commands.hpp"
-#include "config/base/append_file.hpp"
-#include "config/base/files.hpp"
-#include "config/base/output.hpp"
-#include "eval/grid/owner_page.hpp"
-#include "eval/grid/progress.hpp"
-#include "eval/grid/shard.hpp"
-#include "eval/grid/sweep/sweep.hpp"
+#include "base/files.hpp"
+#include "base/output.hpp"
+#include "eval/experiments/owner_page.hpp"
+#include "eval/experiments/progress.hpp"
+#include "eval/experiments/shards.hpp"
+#include "eval/experiments/sweep.hpp"
 
 namespace rldp::app {
 

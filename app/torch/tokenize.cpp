@@ -8,9 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
-#include "app/torch_commands.hpp"
-#include "config/base/error.hpp"
-#include "config/base/output.hpp"
+#include "base/error.hpp"
+#include "base/output.hpp"
 #include "models/tokenizer/tokenizer.hpp"
 
 namespace rldp::app {

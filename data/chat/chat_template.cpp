@@ -7,10 +7,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "config/base/error.hpp"
-#include "config/base/input_file.hpp"
-#include "config/base/json_reader.hpp"
-#include "config/base/utf8.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/json_reader.hpp"
+#include "base/text.hpp"
 #include "data/chat/answers.hpp"
 #include "data/chat/interpreter.hpp"
 #include "data/chat/program.hpp"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/base/text_range.hpp"
+#include "base/text.hpp"
 
 namespace rldp::data {
 

@@ -3,9 +3,8 @@
 
 #include <optional>
 
-#include "data/chat/callables.hpp"
 #include "data/chat/interpreter.hpp"
-#include "data/chat/operators.hpp"
+#include "data/chat/operations.hpp"
 
 namespace rldp::data::jinja {
 

@@ -7,8 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "data/chat/callables.hpp"
-#include "data/chat/operators.hpp"
+#include "data/chat/operations.hpp"
 #include "data/chat/python_text.hpp"
 
 namespace rldp::data::jinja {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/chat/arguments.hpp"
+#include "data/chat/operations.hpp"
 #include "data/chat/program.hpp"
 
 namespace rldp::data::jinja {

@@ -1,6 +1,5 @@
 #pragma once
-// A template's text as tokens: what stands between tags, and what in them. White space is cut as Hugging Face sets
-// Jinja up: trim_blocks, lstrip_blocks, no newline at the end.
+// Escapes in a literal.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -8,6 +7,13 @@
 #include <vector>
 
 namespace rldp::data::jinja {
+
+/// The text that Python's escapes in a literal stand for; one that is none stays, with its backslash. Errors: fault of
+/// names (\N) and of code points that are none.
+std::string unescaped(std::string_view literal);
+
+// A template's text as tokens: what stands between tags, and what in them. White space is cut as Hugging Face sets
+// Jinja up: trim_blocks, lstrip_blocks, no newline at the end.
 
 struct token {
     enum class kind {

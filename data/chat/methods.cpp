@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "data/chat/callables.hpp"
+#include "data/chat/operations.hpp"
 #include "data/chat/python_text.hpp"
 
 namespace rldp::data::jinja {
@@ -177,7 +177,8 @@ value called_method(allowance& left, const value& of, std::string_view name, con
     if (const auto* entries = find_mapping(of))
         if (name == "get" || name == "items" || name == "keys" || name == "values")
             return dict_method(left, *entries, name, given);
-    throw fault(fmt::format("the method '{}' of {} is not supported; write the line without it", name, describe_kind(of)));
+    throw fault(
+        fmt::format("the method '{}' of {} is not supported; write the line without it", name, describe_kind(of)));
 }
 
 }  // namespace rldp::data::jinja

@@ -1,4 +1,4 @@
-#include "data/chat/operators.hpp"
+#include "data/chat/operations.hpp"
 
 #include <fmt/format.h>
 
@@ -72,7 +72,8 @@ bool is_list_or_tuple(const value& of) {
 value joined(allowance& left, const value& a, const value& b) {
     if (const auto* head = find_text(a), *tail = find_text(b); head != nullptr && tail != nullptr)
         return make_text(left, *head + *tail);
-    if (!is_list_or_tuple(a) || !is_list_or_tuple(b) || find_series(a)->what != find_series(b)->what) do_not_fit("+", a, b);
+    if (!is_list_or_tuple(a) || !is_list_or_tuple(b) || find_series(a)->what != find_series(b)->what)
+        do_not_fit("+", a, b);
     auto items = find_series(a)->items;
     items.insert(items.end(), find_series(b)->items.begin(), find_series(b)->items.end());
     return make_series(left, find_series(a)->what, std::move(items));
@@ -175,7 +176,7 @@ value find_item(allowance& left, const value& object, const value& key, std::str
 }
 
 value make_slice(allowance& left, const value& object, const std::optional<std::int64_t>& start,
-               const std::optional<std::int64_t>& stop, std::int64_t step) {
+                 const std::optional<std::int64_t>& stop, std::int64_t step) {
     if (const auto* bytes = find_text(object)) {
         const auto places = character_places(left, *bytes);
         std::string out;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 
 namespace rldp::data::jinja {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "config/base/utf8.hpp"
-#include "data/chat/allowance.hpp"
+#include "base/text.hpp"
+#include "data/chat/value.hpp"
 
 namespace rldp::data::jinja {
 

@@ -3,8 +3,7 @@
 
 #include <array>
 
-#include "data/chat/callables.hpp"
-#include "data/chat/operators.hpp"
+#include "data/chat/operations.hpp"
 
 namespace rldp::data::jinja {
 

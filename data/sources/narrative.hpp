@@ -9,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/sources/codes.hpp"
-#include "data/sources/csv.hpp"
+#include "data/sources/tables.hpp"
 #include "data/sources/text.hpp"
 
 namespace rldp::data {

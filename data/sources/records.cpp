@@ -1,23 +1,61 @@
-#include "data/sources/records.hpp"
-
 #include <fmt/format.h>
-
 #include <algorithm>
+#include <atomic>
+#include <exception>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <numeric>
+#include <thread>
 #include <utility>
+#include <vector>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "data/sources/column_names.hpp"
 #include "data/sources/json_lines.hpp"
-#include "data/sources/json_table.hpp"
 #include "data/sources/narrative.hpp"
-#include "data/sources/pieces.hpp"
+#include "data/sources/records.hpp"
 #include "data/sources/synthetic.hpp"
-#include "data/sources/unpacked_file.hpp"
+#include "data/sources/text.hpp"
 
 namespace rldp::data {
+
+namespace {
+
+struct failure {
+    std::size_t index = 0;
+    std::exception_ptr reason;
+};
+
+}  // namespace
+
+void in_parallel(int threads, std::size_t count, const std::function<void(std::size_t, std::size_t)>& work) {
+    std::atomic<std::size_t> next{0};
+    std::atomic<bool> stop{false};
+    std::vector<failure> failed(static_cast<std::size_t>(threads));
+    const auto run = [&](std::size_t worker) noexcept {
+        while (!stop) {
+            const auto index = next++;
+            if (index >= count) return;
+            try {
+                work(worker, index);
+            } catch (...) {
+                failed[worker] = {index, std::current_exception()};
+                stop = true;
+            }
+        }
+    };
+    {
+        std::vector<std::jthread> running;
+        for (std::size_t worker = 1; worker < failed.size(); ++worker) running.emplace_back(run, worker);
+        run(0);
+    }
+    // Taken in order, so the first failing one was tried in any case: report that one.
+    failure first{count, nullptr};
+    for (const auto& one : failed)
+        if (one.reason && one.index < first.index) first = one;
+    if (first.reason) std::rethrow_exception(first.reason);
+}
 
 namespace {
 
@@ -286,6 +324,21 @@ std::optional<std::string> find_code_book_path(const source& from) {
     if (from.ids_mapping) return from.ids_mapping;
     const auto beside = std::filesystem::path(from.path).replace_filename("IDs_mapping.csv");
     return std::filesystem::exists(beside) ? std::optional(beside.string()) : std::nullopt;
+}
+
+void for_each_record(record_stream& from, int threads, const record_walk& walk) {
+    from.rewind();
+    std::size_t before = 0;
+    auto block = from.next();
+    while (block) {
+        auto ahead = std::async(std::launch::async, [&] { return from.next(); });
+        walk.room(before + block->size());
+        in_parallel(threads, block->size(),
+                    [&](std::size_t worker, std::size_t i) { walk.work(worker, *block, i, before + i); });
+        walk.done();
+        before += block->size();
+        block = ahead.get();
+    }
 }
 
 }  // namespace rldp::data

@@ -1,8 +1,8 @@
 #pragma once
-// The records of a source, whatever its kind, block by block in the source's order, so that they never lie in memory
-// all at once.
+// The same work on many things by several threads.
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +12,13 @@
 #include "data/sources/text.hpp"
 
 namespace rldp::data {
+
+/// work(worker, index) for every index below `count`, `worker` below `threads`. Errors: what the first failing index
+/// threw, whatever the threads' timing; those behind it may not be tried.
+void in_parallel(int threads, std::size_t count, const std::function<void(std::size_t, std::size_t)>& work);
+
+// The records of a source, whatever its kind, block by block in the source's order, so that they never lie in memory
+// all at once.
 
 struct source {        ///< where the records come from; see config::data_section
     std::string path;  ///< CSV, TSV, JSONL, text, packed or not, "synthetic:N" or "synthetic:N@WORLD"
@@ -57,5 +64,19 @@ std::unique_ptr<record_stream> open_records(const source& from);
 
 /// The code book that `from` names, or IDs_mapping.csv beside the table; none where that is not there.
 std::optional<std::string> find_code_book_path(const source& from);
+
+// A walk through a source: the next block is made while several threads work on the records of one.
+
+struct record_walk {
+    /// Called before the records of a block are worked on, with the number of records up to its end.
+    std::function<void(std::size_t count)> room = [](std::size_t) {};
+    /// Called for every record, by several threads: the i-th of its block, the number-th of the source.
+    std::function<void(std::size_t worker, const record_block& block, std::size_t i, std::size_t number)> work;
+    /// Called when a block is done.
+    std::function<void()> done = [] {};
+};
+
+/// Begins at the source's start. Errors: what the first failing record threw.
+void for_each_record(record_stream& from, int threads, const record_walk& walk);
 
 }  // namespace rldp::data

@@ -13,10 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "config/base/error.hpp"
-#include "config/base/limits.hpp"
-#include "config/base/made_up.hpp"
-#include "data/sources/dice.hpp"
+#include "base/data_names.hpp"
+#include "base/error.hpp"
+#include "base/kinds.hpp"
 #include "data/sources/synthetic_distributions.hpp"
 
 namespace rldp::data {

@@ -6,8 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "data/sources/codes.hpp"
-#include "data/sources/csv.hpp"
+#include "data/sources/tables.hpp"
 
 namespace rldp::data {
 

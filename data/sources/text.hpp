@@ -1,14 +1,85 @@
 #pragma once
-// Text files, checked: plain lines become records.
+// A file's bytes, unpacked on the way where its name says gzip (.gz) or Zstandard (.zst).
 #include <cstddef>
+#include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "config/base/text_range.hpp"
+#include "base/files.hpp"
+#include "base/text.hpp"
 
 namespace rldp::data {
+
+enum class packing { none, gzip, zstd };
+
+struct file_name {
+    std::string extension;  ///< of what is inside, in lower case, with its point
+    packing packed = packing::none;
+};
+/// "notes.JSONL.gz" is a packed ".jsonl".
+file_name name_of_file(const std::filesystem::path& path);
+
+class unpacker;
+
+class unpacked_file {
+  public:
+    /// Errors: bad_input for what input_file refuses, and for a file that begins as another kind does, such as Parquet,
+    /// Excel or SQLite; it is named.
+    explicit unpacked_file(const std::filesystem::path& path);
+    ~unpacked_file();
+
+    /// Up to `room` bytes; fewer only at the end. Errors: bad_input where the packed bytes are damaged or end early.
+    std::size_t read(char* into, std::size_t room);
+    /// Begins again with the same file, even if another one has its name by now.
+    void rewind();
+
+  private:
+    input_file file_;
+    std::unique_ptr<unpacker> unpack_;  ///< null where nothing is packed
+};
+
+// A text file piece by piece: no more than a piece of it is in memory.
+
+/// Whole lines of a file.
+struct piece {
+    std::string text;
+    std::size_t line = 1;  ///< of the file, where it begins
+};
+
+/// Cuts a file at line ends.
+class piece_reader {
+  public:
+    /// Line ends inside double quotes do not count where `quotes` is set. `size`: about how many bytes a piece has.
+    /// Errors: see unpacked_file.
+    piece_reader(const std::string& path, bool quotes, std::size_t size = 1 << 20);
+
+    /// The next piece, without a byte-order mark; nothing at the end. Errors: bad_input where the file is empty or a
+    /// piece is not UTF-8 (names the line).
+    std::optional<piece> next();
+    /// Begins again with the same file, even if another one has its name by now.
+    void rewind();
+    const std::string& path() const { return name_; }
+
+  private:
+    bool fill();
+    void scan();
+
+    std::string name_;
+    unpacked_file file_;
+    bool quotes_;
+    std::size_t size_;
+    std::string rest_;         ///< read, and not yet given out
+    std::size_t scanned_ = 0;  ///< bytes of `rest_`
+    std::size_t cut_ = 0;      ///< the last place to cut that scan() found, 0 for none
+    bool inside_ = false;      ///< quotes, at `scanned_`
+    bool begun_ = false, ended_ = false;
+    std::size_t line_ = 1;
+};
+
+// Text files, checked: plain lines become records.
 
 /// Where a column of a table stands in a record's text, in bytes.
 struct clause {

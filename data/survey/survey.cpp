@@ -1,21 +1,44 @@
-#include "data/survey/survey.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
-#include "config/base/data_name.hpp"
-#include "config/base/error.hpp"
-#include "data/sources/codes.hpp"
-#include "data/sources/csv.hpp"
-#include "data/sources/json_table.hpp"
-#include "data/sources/pieces.hpp"
-#include "data/sources/unpacked_file.hpp"
-#include "data/survey/column_watch.hpp"
+#include "base/data_names.hpp"
+#include "base/error.hpp"
+#include "data/sources/json_lines.hpp"
+#include "data/sources/tables.hpp"
+#include "data/sources/text.hpp"
+#include "data/survey/survey.hpp"
 
 namespace rldp::data {
+
+void column_watch::see(std::string_view value) {
+    const auto none = std::find(values_for_none.begin(), values_for_none.end(), value);
+    if (none != values_for_none.end()) {
+        ++missing_[static_cast<std::size_t>(none - values_for_none.begin())];
+        return;
+    }
+    ++present_;
+    const auto hash = std::hash<std::string_view>{}(value);
+    if (seen_.size() < most_distinct) seen_.insert(hash);
+    const bool comma = with_decimal_point(value).has_value();
+    if (comma) ++decimal_commas_;
+    if (comma || is_plain_number(value))
+        ++numbers_;
+    else if (words_.size() < 2)
+        words_.insert(hash);
+}
+
+bool column_watch::says_nothing() const {
+    const auto missing = std::accumulate(missing_.begin(), missing_.end(), std::size_t{0});
+    return seen_.empty() || (seen_.size() == 1 && missing == 0 && present_ > 1);
+}
+
+std::size_t column_watch::words_among_numbers() const {
+    return words_.size() == 1 && 2 * numbers_ > present_ ? present_ - numbers_ : 0;
+}
 
 namespace {
 
@@ -61,7 +84,8 @@ void find_person(survey& in, const profile_hints& hints) {
 /// Names alone decide, and the owner: what values decided would show in the template, which is public.
 void find_rest(survey& in, const profile_hints& hints) {
     for (auto& column : in.columns)
-        if (column.role == column_role::rendered && column.named != naming::nothing) column.role = column_role::left_out;
+        if (column.role == column_role::rendered && column.named != naming::nothing)
+            column.role = column_role::left_out;
     for (const auto& name : hints.kept) {
         auto* column = named(in, name, "--keep-identifier");
         if (column->named == naming::nothing)

@@ -1,15 +1,45 @@
 #pragma once
-// From a file to units on their sides: tables become narratives, units are split by keyed hash, canaries are planted.
+// What training units amount to, in 32 bytes.
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "config/base/kinds.hpp"
+#include "base/kinds.hpp"
 #include "data/sources/records.hpp"
 
 namespace rldp::data {
+
+using text_digest = std::array<unsigned char, 32>;
+
+/// BLAKE2b of one record's text.
+text_digest compute_digest(std::string_view text);
+
+/// SHA-256 over units in their order: the number of each one's records, then the digests of their texts. Records can so
+/// be digested in any order, by several threads.
+class units_digest {
+  public:
+    units_digest();
+    ~units_digest();
+    units_digest(const units_digest&) = delete;
+    units_digest& operator=(const units_digest&) = delete;
+
+    void add_unit(std::size_t records);
+    void add_record(const text_digest& text);
+    /// In hex.
+    std::string finish();
+
+  private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
+// From a file to units on their sides: tables become narratives, units are split by keyed hash, canaries are planted.
 
 /// Of an audit's targets (choose_audit_pool) each is in a shadow run's training with probability ½, whichever side it
 /// was on, independently of everything else; all other units stay where they are.
@@ -75,5 +105,47 @@ using encoder = std::function<std::vector<std::int32_t>(const std::string&)>;
 /// records alone stays, without any, and counts as zero: what a record holds must not make a run fail.
 tokenised tokenise(const std::vector<unit>& units, const encoder& encode, std::int64_t max_tokens, bool keep_tail,
                    int threads);
+
+// How long records become short enough. Internal to the two ways of tokenising.
+
+/// Errors: bad_input where fewer than two tokens are to be kept, or there is no thread.
+void check_cut(std::int64_t max_tokens, int threads);
+
+/// Keeps the head or the tail; whether there was more.
+bool cut_to(std::vector<std::int32_t>& tokens, std::int64_t max_tokens, bool keep_tail);
+
+// Records that end in a secret, and who an audit looks at. Everything follows from the split's public seed and keyed
+// hashes; only who was in training is secret.
+
+/// The record with its secret, as training sees it, and the same up to where the secret begins.
+std::string with_secret(const std::string& record, const std::string& secret);
+std::string up_to_secret(const std::string& record);
+
+/// Secrets of `length` characters of [A-Z0-9], independent and uniform; `kind` keeps lists apart.
+std::vector<std::string> make_secrets(std::int64_t seed, std::string_view kind, std::int64_t count,
+                                      std::int64_t length);
+
+/// How many secrets of that length exist, 36^length, and all of them in order; length at most 10 and 4.
+std::int64_t count_of_secrets(std::int64_t length);
+std::vector<std::string> all_secrets(std::int64_t length);
+
+struct audit_rule {
+    std::int64_t seed = 0;      ///< the split's
+    std::int64_t targets = 0;   ///< members, and as many non-members
+    std::int64_t canaries = 0;  ///< m
+};
+
+/// Who membership is guessed of, and the canaries that may or may not join the training units.
+struct audit_pool {
+    std::vector<unit> members;      ///< training units without a planted secret
+    std::vector<unit> non_members;  ///< Attack units
+    std::vector<unit> canaries;     ///< records of nothing but a secret of ten characters
+};
+
+/// The first units of each side by keyed hash, fewer where there are fewer. Canaries depend on no record.
+audit_pool choose_audit_pool(const corpus& from, const audit_rule& rule);
+
+/// Whether a target is in training in that shadow run: probability ½, independently of everything else.
+bool in_shadow(std::int64_t seed, std::int64_t shadow, std::uint64_t target);
 
 }  // namespace rldp::data

@@ -87,3 +87,13 @@ class corpus_writer final : public token_sink {
 };
 
 }  // namespace rldp::data
+
+namespace rldp::data::detail {
+
+// What a corpus_file says beside its tokens, as bytes. Internal to it.
+
+/// CBOR of everything but `train`.
+std::vector<std::uint8_t> encode_head(const token_corpus& corpus);
+token_corpus corpus_from(std::span<const std::uint8_t> head);
+
+}  // namespace rldp::data::detail

@@ -4,10 +4,9 @@
 #include <atomic>
 #include <unordered_map>
 
-#include "data/units/cut.hpp"
-#include "data/units/digest.hpp"
-#include "data/units/second_walk.hpp"
-#include "data/units/threshold.hpp"
+#include "data/units/corpus.hpp"
+#include "data/units/split_and_sampling.hpp"
+#include "data/units/split_assignment.hpp"
 
 namespace rldp::data {
 
@@ -36,7 +35,7 @@ std::unordered_map<std::uint32_t, std::size_t> held_out_places(const split_assig
         if (!is_looked_at(all.ids[u], share)) continue;
         for (auto slot = all.first[u]; slot < all.first[u + 1]; ++slot) {
             places[slot] = kept.size();
-            kept.push_back({.unit = all.ids[u], .tokens = {}, .told = {}, .cut = false});
+            kept.push_back({.unit = all.ids[u], .tokens = {}, .rendered = {}, .cut = false});
         }
     }
     return places;
@@ -51,10 +50,10 @@ std::string digest_of_train(const split_assignment& all, const std::vector<text_
     return sum.finish();
 }
 
-void count_clauses(const record& told, std::vector<clause_counts>& into) {
-    for (const auto& part : told.clauses) {
+void count_clauses(const record& rendered, std::vector<clause_counts>& into) {
+    for (const auto& part : rendered.clauses) {
         if (part.column >= into.size()) into.resize(part.column + 1);
-        ++into[part.column][told.text.substr(part.whole.begin, part.whole.end - part.whole.begin)];
+        ++into[part.column][rendered.text.substr(part.whole.begin, part.whole.end - part.whole.begin)];
     }
 }
 
@@ -108,28 +107,28 @@ token_corpus load_tokens(const source& from, const split_rule& split, const toke
     std::vector<text_digest> digests(train_slots);
     std::atomic<std::int64_t> cut{0};
 
-    const auto encode_record = [&](const record& told, bool marked, bool& longer) {
-        auto tokens = how.encode(told.text);
-        if (marked && how.mark) how.mark(told, tokens);
+    const auto encode_record = [&](const record& rendered, bool marked, bool& longer) {
+        auto tokens = how.encode(rendered.text);
+        if (marked && how.mark) how.mark(rendered, tokens);
         longer = cut_to(tokens, how.max_tokens, how.keep_tail);
         if (tokens.size() < 2) tokens.clear();
         return tokens;
     };
-    const auto take = [&](std::size_t worker, std::uint32_t slot, record told) {
+    const auto take = [&](std::size_t worker, std::uint32_t slot, record rendered) {
         bool longer = false;
         if (slot >= train_slots) {
-            count_clauses(told, counts[worker]);
+            count_clauses(rendered, counts[worker]);
             const auto place = places.find(slot);
             if (place == places.end()) return;
-            auto tokens = encode_record(told, true, longer);
+            auto tokens = encode_record(rendered, true, longer);
             auto& one = kept[place->second];
             one.tokens = std::move(tokens);
-            one.told = std::move(told);
+            one.rendered = std::move(rendered);
             one.cut = longer;
             return;
         }
-        const auto tokens = encode_record(told, how.mark_training, longer);
-        digests[slot] = compute_digest(told.text);
+        const auto tokens = encode_record(rendered, how.mark_training, longer);
+        digests[slot] = compute_digest(rendered.text);
         cut += longer ? 1 : 0;
         into.take(worker, slot, tokens);
     };

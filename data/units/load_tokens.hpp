@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "config/base/loading.hpp"
-#include "config/base/unit_sketch.hpp"
+#include "base/loading.hpp"
+#include "base/unit_sketch.hpp"
 #include "data/units/corpus.hpp"
 #include "data/units/token_store.hpp"
 
@@ -23,7 +23,7 @@ struct token_rule {
     int threads = 1;
     /// Marks those of a record's tokens that carry a value, where somebody wants to know; safe to call from several
     /// threads.
-    std::function<void(const record& told, std::vector<std::int32_t>& tokens)> mark = {};
+    std::function<void(const record& rendered, std::vector<std::int32_t>& tokens)> mark = {};
     bool mark_training = false;                 ///< else held-out records alone
     std::optional<std::int64_t> held_out = {};  ///< about so many of the Eval side's units are kept; default all
     /// Called with every record's own text, by several threads; may throw.
@@ -35,7 +35,7 @@ struct token_rule {
 struct held_out_record {
     std::uint64_t unit = 0;  ///< its unit's hash, uniform: who is looked at lies below a threshold (looked_at)
     std::vector<std::int32_t> tokens;
-    record told;
+    record rendered;
     bool cut = false;  ///< longer than max_tokens
 };
 

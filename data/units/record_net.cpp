@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/base/require.hpp"
+#include "base/error.hpp"
 
 namespace rldp::data {
 

@@ -1,13 +1,12 @@
-#include "eval/report/certificate_page.hpp"
+#include "eval/report/certificate.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "eval/report/html.hpp"
-#include "eval/report/html_table.hpp"
 #include "eval/report/page.hpp"
+#include "run/artifacts/formatting.hpp"
 
 namespace rldp::eval {
 namespace {

@@ -1,12 +1,12 @@
-#include "eval/report/cross_check.hpp"
+#include "eval/report/certificate.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "config/config.hpp"
-#include "config/method_choices.hpp"
+#include "config/methods.hpp"
 #include "config/open_keys.hpp"
 #include "privacy/spending/policy.hpp"
 

@@ -1,4 +1,4 @@
-#include "eval/report/figures.hpp"
+#include "eval/report/page.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include "eval/report/curves.hpp"
-#include "eval/report/html.hpp"
+#include "run/artifacts/formatting.hpp"
 
 namespace rldp::eval {
 namespace {

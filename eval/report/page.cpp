@@ -1,11 +1,196 @@
-#include "eval/report/page.hpp"
-
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 
-#include "eval/report/html.hpp"
+#include "base/error.hpp"
+#include "eval/report/page.hpp"
 #include "eval/report/style.hpp"
+#include "run/artifacts/formatting.hpp"
+
+extern char** environ;
 
 namespace rldp::eval {
+namespace {
+
+// A directory of our own for the script and the picture, gone at the end.
+class scratch_directory {
+  public:
+    scratch_directory() {
+        std::string name = (std::filesystem::temp_directory_path() / "rldp-figure-XXXXXX").string();
+        if (mkdtemp(name.data())) path_ = name;
+    }
+    ~scratch_directory() {
+        std::error_code ignored;
+        if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+    }
+    scratch_directory(const scratch_directory&) = delete;
+    scratch_directory& operator=(const scratch_directory&) = delete;
+    const std::filesystem::path& path() const { return path_; }
+
+  private:
+    std::filesystem::path path_;
+};
+
+// Single quotes: nothing is interpreted but the quote itself, which is doubled.
+std::string quoted(const std::string& text) {
+    std::string out = "'";
+    for (const char c : text) {
+        if (c == '\'') out += '\'';
+        out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+    }
+    return out + "'";
+}
+
+std::string style(const series& one) {
+    constexpr std::ptrdiff_t few = 24;
+    const auto count = std::count_if(one.points.begin(), one.points.end(), [](const auto& point) {
+        return std::isfinite(point.first) && std::isfinite(point.second);
+    });
+    const auto* dashes = one.how == mark::dashed || one.how == mark::marked_dashed ? " dt (7,5)" : "";
+    const bool measured = one.how == mark::marked_line || one.how == mark::marked_dashed;
+    if (one.how != mark::bar && one.how != mark::dots && (count == 1 || (measured && count <= few)))
+        return fmt::format("with linespoints lw 1.6{} pt 7 ps 0.8 lc rgb '{}'", dashes, one.colour);
+    switch (one.how) {
+        case mark::line:
+        case mark::marked_line:
+            return fmt::format("with lines lw 2.2 lc rgb '{}'", one.colour);
+        case mark::dashed:
+        case mark::marked_dashed:
+            return fmt::format("with lines lw 1.6{} lc rgb '{}'", dashes, one.colour);
+        case mark::dots:
+            return fmt::format("with points pt 7 ps 0.22 lc rgb '{}'", one.colour);
+        case mark::steps:
+            return fmt::format("with steps lw 2.2 lc rgb '{}'", one.colour);
+        case mark::thin_steps:
+            return fmt::format("with steps lw 0.8 lc rgb '{}'", one.colour);
+        case mark::bar:
+            return fmt::format("with boxes fs solid 0.85 noborder lc rgb '{}'", one.colour);
+    }
+    bug("a mark that nothing draws");
+}
+
+std::string script_for(const figure& what, const std::filesystem::path& output) {
+    std::string script = fmt::format(
+        "set terminal svg size 560,340 dynamic noenhanced font 'system-ui,sans-serif,13' name '{}'\n"
+        "set output {}\n"
+        "set border 3 lw 0.8\nset tics nomirror out scale 0.6\nset grid ytics lt 1 lw 0.4 lc rgb '#999999'\n"
+        "set key outside top left horizontal Left reverse samplen 1.6 spacing 1.1 width 1 maxrows 1\n"
+        "set xlabel {}\nset ylabel {} offset 0.5,0\nset xrange [{}:{}]\n",
+        what.id, quoted(output.string()), quoted(what.x_label), quoted(what.y_label), what.x_range.first,
+        what.x_range.second);
+    if (what.y_range) script += fmt::format("set yrange [{}:{}]\n", what.y_range->first, what.y_range->second);
+    for (std::size_t i = 0; i < what.names.size(); ++i)
+        script += fmt::format("{}{} {}{}", i == 0 ? "set boxwidth 0.7\nset xtics rotate by 35 right (" : ", ",
+                              quoted(what.names[i]), i, i + 1 == what.names.size() ? ")\n" : "");
+    if (what.log_y) script += "set logscale y\nset format y '%g'\n";
+    std::string plots;
+    for (std::size_t i = 0; i < what.lines.size(); ++i) {
+        const auto& one = what.lines[i];
+        script += fmt::format("$d{} << END\n", i);
+        for (const auto& [x, y] : one.points)
+            script += std::isfinite(x) && std::isfinite(y) ? fmt::format("{} {}\n", x, y) : "\n";
+        script += "END\n";
+        plots += fmt::format("{}$d{} using 1:2 {} {}", i == 0 ? "" : ", ", i, style(one),
+                             one.label.empty() ? "notitle" : "title " + quoted(one.label));
+    }
+    return script + "plot " + plots + "\n";
+}
+
+// Whether gnuplot ran and was content. It reads no settings of the user's (-d) and its warnings are nobody's concern.
+bool run_gnuplot(const std::filesystem::path& script) {
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    std::string name = "gnuplot", defaults = "-d", file = script.string();
+    char* arguments[] = {name.data(), defaults.data(), file.data(), nullptr};
+    pid_t child = 0;
+    const bool started = posix_spawnp(&child, "gnuplot", &actions, nullptr, arguments, environ) == 0;
+    posix_spawn_file_actions_destroy(&actions);
+    if (!started) return false;
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) return false;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+    for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+        text.replace(at, from.size(), to);
+}
+
+// Tooltips that only repeat an id.
+void drop_titles(std::string& svg) {
+    for (auto at = svg.find("<title>"); at != std::string::npos; at = svg.find("<title>", at))
+        svg.erase(at, svg.find("</title>", at) + 8 - at);
+}
+
+// gnuplot's file as an element of the page: its text and axes in the page's colour, its ids unique between figures.
+std::string inlined(std::string svg, const figure& what) {
+    svg.erase(0, svg.find("<svg"));
+    drop_titles(svg);
+    for (const char* fixed : {" color=\"black\"", " color=\"white\""}) replace_all(svg, fixed, "");
+    replace_all(svg, "\"black\"", "\"currentColor\"");
+    replace_all(svg, "'black'", "'currentColor'");
+    for (const char* reference : {" id='", " id=\"", "href='#", "href=\"#"})
+        replace_all(svg, reference, reference + what.id + "_");
+    replace_all(svg, "id=\"" + what.id + "_" + what.id + "_",
+                "id=\"" + what.id + "_");  // gnuplot's own prefix of plots
+    svg.replace(0, 4, fmt::format("<svg role=\"img\" aria-labelledby=\"{}_title\"", what.id));
+    return svg;
+}
+
+}  // namespace
+
+std::optional<std::string> draw(const figure& what) {
+    const scratch_directory scratch;
+    if (scratch.path().empty()) return std::nullopt;
+    const auto script = scratch.path() / "figure.gp", picture = scratch.path() / "figure.svg";
+    std::ofstream(script) << script_for(what, picture);
+    if (!run_gnuplot(script)) return std::nullopt;
+    std::ostringstream svg;
+    svg << std::ifstream(picture).rdbuf();
+    // gnuplot stops in the middle of a file on a full disk
+    if (svg.str().find("<svg") == std::string::npos || svg.str().find("</svg>") == std::string::npos)
+        return std::nullopt;
+    return inlined(svg.str(), what);
+}
+
+curve changes(const curve& points) {
+    curve kept;
+    for (std::size_t i = 0; i < points.size(); ++i)
+        if (i == 0 || i + 1 == points.size() || points[i].second != points[i - 1].second) kept.push_back(points[i]);
+    return kept;
+}
+
+curve thinned(const curve& points, std::size_t most) {
+    if (points.size() <= most) return points;
+    curve kept;
+    for (std::size_t i = 1; i <= most; ++i) kept.push_back(points[i * points.size() / most - 1]);
+    return kept;
+}
+
+bool spans_decades(const std::vector<series>& lines) {
+    double low = INFINITY, high = 0;
+    for (const auto& line : lines)
+        for (const auto& point : line.points) low = std::min(low, point.second), high = std::max(high, point.second);
+    return low > 0 && high > 20 * low;
+}
+
+void drop_empty(std::vector<series>& lines) {
+    lines.erase(std::remove_if(lines.begin(), lines.end(), [](const auto& line) { return line.points.empty(); }),
+                lines.end());
+}
 
 namespace {
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "config/base/error.hpp"
-#include "config/base/json_reader.hpp"
-#include "config/base/limits.hpp"
+#include "base/error.hpp"
+#include "base/json_reader.hpp"
+#include "base/kinds.hpp"
 #include "models/architecture/family.hpp"
 
 namespace rldp::models {

@@ -1,23 +1,66 @@
-#include "models/checkpoint/safetensors.hpp"
-
 #include <ATen/Functions.h>
 #include <c10/core/ScalarType.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
-#include "config/base/error.hpp"
-#include "config/base/files.hpp"
-#include "config/base/input_file.hpp"
-#include "config/base/json_reader.hpp"
-#include "config/base/require.hpp"
-#include "models/checkpoint/safetensors_dtypes.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/json_reader.hpp"
+#include "models/checkpoint/companions.hpp"
+#include "models/checkpoint/safetensors.hpp"
 
 namespace rldp::models {
+
+namespace {
+
+/// `exponent`: the bits that are all set in NaN and infinity, and in no other number.
+template <class Word>
+bool none_with(const at::Tensor& numbers, Word exponent) {
+    constexpr std::int64_t block = 1 << 14;  // words; within one nothing branches, so that it vectorises
+    const auto* words = static_cast<const Word*>(numbers.data_ptr());
+    for (std::int64_t begin = 0; begin < numbers.numel(); begin += block) {
+        const auto end = std::min(begin + block, numbers.numel());
+        Word found = 0;
+        for (auto i = begin; i < end; ++i) found |= static_cast<Word>((words[i] & exponent) == exponent);
+        if (found != 0) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+bool all_finite(const at::Tensor& numbers) {
+    const auto plain = numbers.contiguous();
+    switch (plain.scalar_type()) {
+        case at::kDouble:
+            return none_with<std::uint64_t>(plain, 0x7ff0000000000000);
+        case at::kFloat:
+            return none_with<std::uint32_t>(plain, 0x7f800000);
+        case at::kBFloat16:
+            return none_with<std::uint16_t>(plain, 0x7f80);
+        case at::kHalf:
+            return none_with<std::uint16_t>(plain, 0x7c00);
+        default:
+            bug("all_finite: not a tensor of floats");
+    }
+}
+
+void copy_companions(const std::filesystem::path& from, const std::filesystem::path& to, bool own_head) {
+    for (const char* name :
+         {"config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
+          "added_tokens.json", "vocab.json", "merges.txt", "tokenizer.model", "chat_template.jinja"})
+        if (std::filesystem::exists(from / name)) write_file(to / name, read_file(from / name));
+    if (!own_head) return;
+    auto config = nlohmann::ordered_json::parse(read_file(to / "config.json"));
+    config["tie_word_embeddings"] = false;
+    write_file(to / "config.json", config.dump(2) + "\n");
+}
 
 namespace {
 

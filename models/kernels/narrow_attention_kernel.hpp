@@ -189,7 +189,7 @@ inline void dispatch_forward(int d, const head& h, const float* q, float* out, f
 }
 
 inline void dispatch_backward(int d, const head& h, const float* q, const float* out, const float* d_out,
-                        const float* log_sums, float* d_q, float* d_keys, float* d_values, float* scratch) {
+                              const float* log_sums, float* d_q, float* d_keys, float* d_values, float* scratch) {
     switch (d) {
         case 8:
             return backward<8>(h, q, out, d_out, log_sums, d_q, d_keys, d_values, scratch);

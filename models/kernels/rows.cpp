@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "config/base/processor_clones.hpp"
+#include "base/processor_clones.hpp"
 
 namespace rldp::models {
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "models/kernels/products.hpp"
-#include "models/whole/gradient_book.hpp"
+#include "models/whole/backward_cache.hpp"
 
 namespace rldp::models {
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "models/architecture/modules.hpp"
+#include "models/architecture/family.hpp"
 #include "models/lora/layout.hpp"
 
 namespace rldp::models {

@@ -10,8 +10,7 @@
 #include <cmath>
 #include <limits>
 
-#include "config/base/error.hpp"
-#include "config/base/require.hpp"
+#include "base/error.hpp"
 #include "models/lora/philox.hpp"
 
 namespace rldp::models {

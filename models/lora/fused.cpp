@@ -7,8 +7,8 @@
 #include <iterator>
 #include <sstream>
 
-#include "config/base/require.hpp"
-#include "models/architecture/modules.hpp"
+#include "base/error.hpp"
+#include "models/architecture/family.hpp"
 
 namespace rldp::models {
 

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <set>
 
-#include "config/base/error.hpp"
-#include "models/architecture/modules.hpp"
+#include "base/error.hpp"
+#include "models/architecture/family.hpp"
 #include "models/regex/regex.hpp"
 
 namespace rldp::models {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "config/base/limits.hpp"
+#include "base/kinds.hpp"
 #include "models/whole/whole_tensors.hpp"
 
 namespace rldp::models {

@@ -6,13 +6,12 @@
 #include <map>
 #include <set>
 
-#include "config/base/data_name.hpp"
-#include "config/base/error.hpp"
-#include "config/base/files.hpp"
-#include "config/base/json_reader.hpp"
-#include "config/base/lower_case.hpp"
-#include "models/architecture/modules.hpp"
-#include "models/checkpoint/finite.hpp"
+#include "base/data_names.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/json_reader.hpp"
+#include "base/text.hpp"
+#include "models/architecture/family.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "models/lora/fused.hpp"
 #include "models/lora/layout.hpp"

@@ -8,10 +8,10 @@
 #include <optional>
 #include <set>
 
-#include "config/base/error.hpp"
-#include "config/base/json_reader.hpp"
-#include "config/base/lower_case.hpp"
-#include "models/architecture/modules.hpp"
+#include "base/error.hpp"
+#include "base/json_reader.hpp"
+#include "base/text.hpp"
+#include "models/architecture/family.hpp"
 #include "models/regex/regex.hpp"
 
 namespace rldp::models {

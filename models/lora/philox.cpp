@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "config/base/processor_clones.hpp"
+#include "base/processor_clones.hpp"
 
 namespace rldp::models::philox {
 

@@ -7,8 +7,7 @@
 #include <array>
 #include <new>
 
-#include "config/base/error.hpp"
-#include "config/base/require.hpp"
+#include "base/error.hpp"
 
 namespace rldp::models {
 
@@ -120,7 +119,8 @@ std::vector<text_range> regex::matches(std::string_view text) const {
 bool regex::matches_start(std::string_view text) const {
     const auto limits = match_limits(text.size());
     const auto *begin = view_bytes(text), *end = begin + text.size();
-    const int found = onig_match_with_param(to_regex(code_), begin, end, begin, nullptr, ONIG_OPTION_NONE, limits.get());
+    const int found =
+        onig_match_with_param(to_regex(code_), begin, end, begin, nullptr, ONIG_OPTION_NONE, limits.get());
     if (found < 0 && found != ONIG_MISMATCH)
         refuse(fmt::format("{} takes too long on '{}' ({})", where_, text, find_message(found)));
     return found >= 0;

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/base/text_range.hpp"
+#include "base/text.hpp"
 
 namespace rldp::models {
 

@@ -1,6 +1,9 @@
 #pragma once
-// Byte-pair encoding of single words (Sennrich et al. 2016), as Hugging Face's tokenizers apply it. Internal.
+// Words already encoded, with their ids. Bounded, and without locks: threads look words up far more often than they add
+// one. Internal to the tokenizers.
 #include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -10,9 +13,27 @@
 #include <utility>
 #include <vector>
 
-#include "models/tokenizer/word_cache.hpp"
-
 namespace rldp::models {
+
+class word_cache {
+  public:
+    word_cache();
+    ~word_cache();
+    word_cache(const word_cache&) = delete;
+    word_cache& operator=(const word_cache&) = delete;
+
+    /// Appends the ids of `word` to `out` if it is known. `hash` is that of the word.
+    bool find(std::string_view word, std::size_t hash, std::vector<std::int32_t>& out) const;
+    /// Remembers a word while there is room.
+    void insert(std::string_view word, std::size_t hash, const std::vector<std::int32_t>& ids);
+
+  private:
+    struct entry;
+    std::vector<std::atomic<const entry*>> slots_;  ///< a word lies at its hash or in the next free slot behind it
+    std::atomic<std::size_t> words_{0};
+};
+
+// Byte-pair encoding of single words (Sennrich et al. 2016), as Hugging Face's tokenizers apply it. Internal.
 
 /// Lets maps of strings be searched by views.
 struct text_hash {

@@ -4,8 +4,6 @@
 #include <array>
 #include <optional>
 
-#include "models/tokenizer/gpt2_words.hpp"
-#include "models/tokenizer/step_parts.hpp"
 #include "models/tokenizer/steps.hpp"
 #include "models/tokenizer/text.hpp"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "config/base/error.hpp"
-#include "config/base/files.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
 
 namespace rldp::models {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <map>
 
-#include "config/base/utf8.hpp"
+#include "base/text.hpp"
 #include "models/tokenizer/piece_table.hpp"
 #include "models/tokenizer/pipeline.hpp"
 #include "models/tokenizer/text.hpp"

@@ -1,6 +1,7 @@
 #pragma once
 // Text for tokenizers: UTF-8, Unicode's forms and classes, GPT-2's byte alphabet. Internal to the tokenizers.
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -58,5 +59,12 @@ const std::array<std::uint8_t, 256>& byte_order();
 
 /// The bytes that `piece` spells in GPT-2's alphabet; nothing if some character is not in it.
 std::optional<std::string> spelled_bytes(std::string_view piece);
+
+// GPT-2's split of ASCII text into words, as gpt2_pattern gives it, by hand. Internal to the tokenizers.
+
+bool is_ascii(std::string_view text);
+
+/// Where the word that begins at `begin` ends; `text` is ASCII and `begin` lies in it.
+std::size_t gpt2_word_end(std::string_view text, std::size_t begin);
 
 }  // namespace rldp::models

@@ -1,5 +1,6 @@
 #pragma once
 // Text to ids and back, exactly as Hugging Face's tokenizers and sentencepiece do it.
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -63,5 +64,27 @@ std::string decode_after(const tokenizer& words, std::vector<std::int32_t> befor
 /// Learns a byte-level BPE vocabulary of `size` tokens (256 bytes, merges, `<|endoftext|>` last) with GPT-2's split
 /// and returns it as the text of a tokenizer.json. Deterministic.
 std::string train_byte_level_bpe(const std::vector<std::string>& texts, std::int64_t size);
+
+// A text while it is generated: what is certain of it, up to a stop string.
+
+class growing_text {
+  public:
+    /// Keeps a reference to `words`. It ends before the first of `stop`, none of which is empty.
+    growing_text(const tokenizer& words, std::vector<std::int32_t> prompt, std::vector<std::string> stop);
+
+    /// All tokens made so far; whether a stop string came.
+    bool take(const std::vector<std::int32_t>& made);
+    const std::string& text() const { return text_; }
+    /// What may be shown now and was not yet: not the beginning of what may become a stop string, nor half a letter,
+    /// unless it is `all` that will come.
+    std::string news(bool all);
+
+  private:
+    const tokenizer& words_;
+    std::vector<std::int32_t> prompt_;
+    std::vector<std::string> stop_;
+    std::string text_;
+    std::size_t held_back_ = 0, shown_ = 0;  ///< bytes
+};
 
 }  // namespace rldp::models

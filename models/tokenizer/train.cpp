@@ -8,7 +8,7 @@
 #include <optional>
 #include <set>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "models/tokenizer/text.hpp"
 #include "models/tokenizer/tokenizer.hpp"
 

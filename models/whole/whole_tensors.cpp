@@ -8,8 +8,8 @@
 #include <regex>
 #include <set>
 
-#include "config/base/error.hpp"
-#include "models/architecture/modules.hpp"
+#include "base/error.hpp"
+#include "models/architecture/family.hpp"
 
 namespace rldp::models {
 
@@ -109,7 +109,8 @@ std::vector<trained_tensor> choose_trained_tensors(const model_config& model, co
     return out;
 }
 
-at::Tensor flatten_tensors(const std::vector<trained_tensor>& tensors, const std::map<std::string, at::Tensor>& weights) {
+at::Tensor flatten_tensors(const std::vector<trained_tensor>& tensors,
+                           const std::map<std::string, at::Tensor>& weights) {
     std::vector<at::Tensor> parts;
     for (const auto& tensor : tensors) parts.push_back(weights.at(tensor.name).flatten().to(at::kFloat));
     return at::cat(parts);

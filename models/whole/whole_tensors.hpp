@@ -26,7 +26,8 @@ struct trained_tensor {
 std::vector<trained_tensor> choose_trained_tensors(const model_config& model, const std::vector<std::string>& wanted);
 
 /// The same numbers in one vector, float32 [D].
-at::Tensor flatten_tensors(const std::vector<trained_tensor>& tensors, const std::map<std::string, at::Tensor>& weights);
+at::Tensor flatten_tensors(const std::vector<trained_tensor>& tensors,
+                           const std::map<std::string, at::Tensor>& weights);
 /// A tensor's part of a flat vector: a view.
 at::Tensor view_part(const at::Tensor& flat, const trained_tensor& tensor);
 

@@ -1,5 +1,8 @@
 #pragma once
-// Who may look, and who may stop a run.
+// How addresses are written.
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -7,6 +10,43 @@
 #include <vector>
 
 namespace rldp::monitor {
+
+/// A port of 1 to 65535 in digits.
+std::optional<std::uint16_t> parse_port(std::string_view digits);
+
+struct host_and_port {
+    std::string_view host;  ///< an IPv6 address keeps its brackets
+    std::optional<std::uint16_t> port;
+};
+/// Of "lab.example:8787", "lab.example", "[::1]:8787", as a Host header has them, too. Nothing where a colon is
+/// followed by anything but a port, and for an IPv6 address without brackets.
+std::optional<host_and_port> split_host(std::string_view text);
+
+/// "[::1]" as "::1".
+std::string without_brackets(std::string_view host);
+/// "::1" as "[::1]".
+std::string with_brackets(const std::string& host);
+
+/// Whether only this machine can reach it: an address of the loopback, or "localhost".
+bool is_loopback(const std::string& host);
+
+// What strangers at the dashboard's port can take, at most.
+
+struct http_limits {
+    using time = std::chrono::milliseconds;
+
+    std::size_t header = 8192, body = 4096;  ///< bytes of a request
+    std::size_t connections = 256;           ///< and never more than a quarter of the files that may be open
+    time request{10'000};                    ///< to send a request in
+    time write{10'000};                      ///< for an answer to be taken, and for each event
+    time idle{30'000};                       ///< between two requests of a connection
+    time tick{1'000};                        ///< between two looks at the runs' files, so between two events
+    time heartbeat{5'000};                   ///< between two comments of a stream
+    time wrong_token{1'000};                 ///< before a wrong token is answered
+    time parting{1'000};                     ///< for what came last to be taken, when the server ends
+};
+
+// Who may look, and who may stop a run.
 
 enum class role { nobody, viewer, operator_ };
 

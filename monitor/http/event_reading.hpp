@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "monitor/http/reader.hpp"
 
 namespace rldp::monitor {

@@ -10,12 +10,12 @@
 #include <sstream>
 #include <utility>
 
-#include "config/base/error.hpp"
-#include "config/base/files.hpp"
-#include "monitor/http/address.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "monitor/http/access.hpp"
 #include "monitor/http/event_reading.hpp"
-#include "monitor/http/options.hpp"
-#include "monitor/view/row.hpp"
+#include "monitor/http/server.hpp"
+#include "monitor/view/run_view.hpp"
 
 namespace rldp::monitor {
 

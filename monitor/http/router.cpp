@@ -8,8 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "monitor/http/api_json.hpp"
-#include "monitor/http/page.hpp"
+#include "monitor/http/api.hpp"
 
 namespace rldp::monitor {
 

@@ -13,9 +13,8 @@
 #include <memory>
 #include <string_view>
 
-#include "config/base/error.hpp"
-#include "config/base/files.hpp"
-#include "config/base/require.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
 
 namespace rldp::monitor {
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <protozero/pbf_writer.hpp>
 
-#include "config/base/files.hpp"
-#include "eval/metrics/quantities.hpp"
+#include "base/files.hpp"
+#include "run/artifacts/quantities.hpp"
 
 namespace rldp::monitor {
 

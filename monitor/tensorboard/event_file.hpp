@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "config/base/append_file.hpp"
-#include "eval/metrics/metrics.hpp"
+#include "base/files.hpp"
+#include "run/artifacts/metrics.hpp"
 
 namespace rldp::monitor {
 

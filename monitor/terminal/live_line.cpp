@@ -8,8 +8,8 @@
 #include <cmath>
 #include <utility>
 
-#include "config/base/output.hpp"
-#include "config/base/terminal_width.hpp"
+#include "base/output.hpp"
+#include "base/system.hpp"
 
 namespace rldp::monitor {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "config/base/loading.hpp"
+#include "base/loading.hpp"
 
 namespace rldp::monitor {
 

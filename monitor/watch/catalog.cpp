@@ -6,8 +6,8 @@
 #include <system_error>
 #include <utility>
 
-#include "config/base/error.hpp"
-#include "config/base/utf8.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace rldp::monitor {
 

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "monitor/watch/followed_grid.hpp"
-#include "monitor/watch/followed_run.hpp"
+#include "monitor/watch/followed.hpp"
 
 namespace rldp::monitor {
 

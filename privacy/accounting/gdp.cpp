@@ -6,8 +6,8 @@
 #include <limits>
 #include <numbers>
 
-#include "config/base/error.hpp"
-#include "privacy/accounting/checked_phases.hpp"
+#include "base/error.hpp"
+#include "privacy/accounting/accountant.hpp"
 
 namespace rldp::privacy {
 namespace {

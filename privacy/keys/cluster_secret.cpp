@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "config/base/error.hpp"
-#include "config/base/files.hpp"
-#include "config/base/require.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
 #include "privacy/keys/random.hpp"
-#include "privacy/keys/secret_file.hpp"
+#include "privacy/keys/secrets.hpp"
 
 namespace rldp::privacy {
 

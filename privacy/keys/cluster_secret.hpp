@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "privacy/keys/locked.hpp"
+#include "privacy/keys/secrets.hpp"
 
 namespace rldp::privacy {
 

@@ -2,7 +2,7 @@
 
 #include <sodium.h>
 
-#include "config/base/require.hpp"
+#include "base/error.hpp"
 
 namespace rldp::privacy {
 

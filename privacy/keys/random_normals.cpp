@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "config/base/processor_clones.hpp"
+#include "base/processor_clones.hpp"
 
 #define RLDP_INLINE [[gnu::always_inline]] inline
 

@@ -5,11 +5,10 @@
 
 #include <cstring>
 
-#include "config/base/error.hpp"
-#include "config/base/files.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
 #include "privacy/keys/digest.hpp"
-#include "privacy/keys/locked.hpp"
-#include "privacy/keys/secret_file.hpp"
+#include "privacy/keys/secrets.hpp"
 
 namespace rldp::privacy {
 namespace {

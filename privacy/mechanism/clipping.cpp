@@ -9,7 +9,7 @@
 #include <numeric>
 #include <utility>
 
-#include "config/base/require.hpp"
+#include "base/error.hpp"
 #include "privacy/mechanism/kernels.hpp"
 
 namespace rldp::privacy {
@@ -84,8 +84,9 @@ void host_sum(const at::Tensor& rows, const at::Tensor& factors, std::int64_t of
              at += block_columns) {
             const auto width = std::min(block_columns, offset + size - at);
             for (std::int64_t unit = 0; unit < rows.size(0); ++unit) {
-                detail::add_truncated(sum.data_ptr<std::int64_t>() + at, rows.data_ptr<float>() + unit * rows.size(1) + at,
-                                  factors.data_ptr<double>()[unit], per_unit, width);
+                detail::add_truncated(sum.data_ptr<std::int64_t>() + at,
+                                      rows.data_ptr<float>() + unit * rows.size(1) + at,
+                                      factors.data_ptr<double>()[unit], per_unit, width);
             }
         }
     });

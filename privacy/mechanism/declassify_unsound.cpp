@@ -1,6 +1,6 @@
 #include "privacy/mechanism/declassify_unsound.hpp"
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 
 namespace rldp::privacy {
 

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-#include "config/base/processor_clones.hpp"
+#include "base/processor_clones.hpp"
 
 namespace rldp::privacy::detail {
 
@@ -25,7 +25,7 @@ RLDP_CLONES double squared_norm(const float* x, std::int64_t count) {
 }
 
 RLDP_CLONES void add_truncated(std::int64_t* __restrict sum, const float* __restrict x, double factor, double limit,
-                           std::int64_t count) {
+                               std::int64_t count) {
     // Beside 1.5·2⁵² a whole number below 2⁵¹ is the difference of the bits: no instruction set lacks that conversion.
     constexpr double beside = 0x1.8p52;
     constexpr auto origin = std::bit_cast<std::int64_t>(beside);

@@ -7,9 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "config/base/error.hpp"
-#include "config/base/require.hpp"
-#include "config/base/whole_number.hpp"
+#include "base/error.hpp"
+#include "base/strict_json.hpp"
 #include "privacy/mechanism/kernels.hpp"
 
 namespace rldp::privacy {

@@ -76,8 +76,8 @@ struct look_figures {
 /// Post-processing. The noise of the number of units counts, too (by the delta method).
 look_figures decode_figures(const look_release& released);
 
-/// What decode_figures() says of `units` units whose means lie `off` of a reach from the centre, before anything runs: the
-/// half-width, in units of the axis' reach.
+/// What decode_figures() says of `units` units whose means lie `off` of a reach from the centre, before anything runs:
+/// the half-width, in units of the axis' reach.
 double expected_within(double noise_multiplier, double units, double off = 0);
 
 /// A look's numbers as one line of JSON, and back with its charge. Errors: bad_input for anything else, and for numbers

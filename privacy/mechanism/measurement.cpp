@@ -7,8 +7,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "config/base/error.hpp"
-#include "config/base/require.hpp"
+#include "base/error.hpp"
 #include "privacy/mechanism/statistics.hpp"
 
 namespace rldp::privacy {

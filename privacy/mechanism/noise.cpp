@@ -7,8 +7,7 @@
 #include <limits>
 #include <string>
 
-#include "config/base/error.hpp"
-#include "config/base/require.hpp"
+#include "base/error.hpp"
 
 namespace rldp::privacy {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "config/base/kinds.hpp"
+#include "base/kinds.hpp"
 
 namespace rldp::privacy {
 

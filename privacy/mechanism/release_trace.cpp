@@ -5,8 +5,7 @@
 
 #include <utility>
 
-#include "config/base/error.hpp"
-#include "config/base/require.hpp"
+#include "base/error.hpp"
 
 namespace rldp::privacy {
 

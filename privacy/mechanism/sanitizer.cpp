@@ -1,20 +1,61 @@
-#include "privacy/mechanism/sanitizer.hpp"
-
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
 
-#include "config/base/require.hpp"
+#include "base/error.hpp"
 #include "privacy/keys/random_normals.hpp"
 #include "privacy/mechanism/kernels.hpp"
+#include "privacy/mechanism/sanitizer.hpp"
 
 namespace rldp::privacy {
+
+step_sum::step_sum(const std::vector<segment>& segments, const step_terms& terms)
+    : coordinates_(count_coordinates(segments)),
+      measured_(terms.measured),
+      clipped_(segments, terms, (terms.measured ? static_cast<std::int64_t>(terms.measured->entries()) : 0) + 1) {
+    if (!measured_) return;
+    measurement_.assign(measured_->entries(), 0);
+    std::vector<double> nobody(measured_->entries());
+    measured_->add(at::zeros({0, std::ssize(sizes_of_groups(segments))}, at::kDouble),
+                   at::zeros({0, 1 + std::ssize(terms.probes)}, at::kDouble), nobody);
+}
+
+double step_sum::measurement_grid() const {
+    return measured_->sensitivity() / per_unit;
+}
+
+clipped_sum::seen step_sum::add(const unit_gradients& batch) {
+    auto seen = clipped_.add(batch);
+    if (!measured_) return seen;
+    std::vector<double> phi(measurement_.size());
+    measured_->add(seen.norms, seen.losses, phi);
+    // Towards zero: where a unit is alone in its micro-batch, its vector gets no longer.
+    for (std::size_t j = 0; j < phi.size(); ++j)
+        measurement_[j] += static_cast<std::int64_t>(std::trunc(phi[j] / measurement_grid()));
+    return seen;
+}
+
+at::Tensor step_sum::numbers() {
+    auto out = clipped_.numbers();  // with room for the others
+    std::copy(measurement_.begin(), measurement_.end(), out.data_ptr<std::int64_t>() + coordinates_);
+    out[-1] = clipped_.units();
+    return out;
+}
+
+step_sum::whole step_sum::of(const at::Tensor& numbers) const {
+    require(numbers.numel() == coordinates_ + std::ssize(measurement_) + 1, "sanitizer: a sum of another length");
+    whole out{numbers.narrow(0, 0, coordinates_), numbers[-1].item<std::int64_t>(), {}};
+    for (std::size_t j = 0; j < measurement_.size(); ++j)
+        out.measured.push_back(
+            static_cast<double>(numbers.data_ptr<std::int64_t>()[static_cast<std::size_t>(coordinates_) + j]) *
+            measurement_grid());
+    return out;
+}
 
 namespace {
 
@@ -38,7 +79,8 @@ double compute_multiplier(const sanitizer_config& config, const charge& charged)
     return config.as_published ? z / std::sqrt(static_cast<double>(sizes_of_groups(config.segments).size())) : z;
 }
 
-std::vector<double> compute_noise_deviations(const sanitizer_config& config, const charge& charged, const step_terms& terms) {
+std::vector<double> compute_noise_deviations(const sanitizer_config& config, const charge& charged,
+                                             const step_terms& terms) {
     // As published, s_i = σ·C_i: what `proportional` gives for the multiplier that really results, z_g = σ/√n.
     const auto how = config.as_published ? allocation::proportional : config.how;
     return noise_standard_deviations(
@@ -179,6 +221,36 @@ release sanitizer::finish() {
         const auto none = at::zeros({0, static_cast<std::int64_t>(group_sizes_.size())}, at::kDouble);
         raw_ = raw_norms_.empty() ? compute_raw_statistics(none, none)
                                   : compute_raw_statistics(at::cat(raw_norms_), at::cat(raw_losses_));
+    }
+    return out;
+}
+
+raw_statistics compute_raw_statistics(const at::Tensor& norms, const at::Tensor& losses) {
+    raw_statistics out;
+    const auto groups = norms.size(1);
+    out.units = norms.size(0);
+    out.quartiles.resize(static_cast<std::size_t>(groups));
+    if (out.units == 0) return out;
+    const auto levels = at::tensor({0.25, 0.5, 0.75}, at::kDouble);
+    const auto quartiles = at::quantile(norms, levels, 0).contiguous();  // [3, n]
+    for (std::int64_t i = 0; i < groups; ++i) {
+        for (std::int64_t k = 0; k < 3; ++k) {
+            out.quartiles[static_cast<std::size_t>(i)][static_cast<std::size_t>(k)] =
+                quartiles.data_ptr<double>()[k * groups + i];
+        }
+    }
+    // Over units and groups together, as the publication pools them; one value alone has no spread.
+    const auto centred = norms - norms.mean();
+    const auto squares = norms.square();
+    const double variance = centred.square().mean().item<double>();
+    const auto finite_losses = losses.masked_select(losses.isfinite());
+    out.loss = finite_losses.numel() > 0 ? finite_losses.mean().item<double>() : 0;
+    out.variance = variance;
+    out.fisher_mean = squares.mean().item<double>();
+    out.fisher_variance = (squares - squares.mean()).square().mean().item<double>();
+    if (variance > 0) {
+        out.skewness = centred.pow(3).mean().item<double>() / std::pow(variance, 1.5);
+        out.kurtosis = centred.pow(4).mean().item<double>() / (variance * variance);
     }
     return out;
 }

@@ -1,18 +1,61 @@
 #pragma once
-// What a step is told before its draw is opened, and what it then works on.
+// Clipping and noise in another metric than the Euclidean: a public centre a and a public invertible linear map M. Unit
+// gradients are clipped to f·(g − a), f = min(1, C/‖M(g − a)‖), and the noise is M⁻¹N(0, (z·C)²I). M maps that to
+// isotropic noise on sums in which a unit moves at most C, so the multiplier is z whatever M is, if a and M depend on
+// earlier releases only.
 #include <ATen/core/Tensor.h>
-
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <vector>
 
-#include "privacy/mechanism/geometry.hpp"
-#include "privacy/mechanism/gradient_parts.hpp"
 #include "privacy/mechanism/measurement.hpp"
 #include "privacy/spending/ledger.hpp"
 
 namespace rldp::privacy {
+
+/// Immutable, and of two kinds only: the public side makes it, and on the trusted side it sees unit gradients.
+/// All tensors are float64; D coordinates.
+class geometry {
+  public:
+    virtual ~geometry() = default;
+    /// a, [D] on the CPU.
+    virtual const at::Tensor& centre() const = 0;
+    /// ‖M c‖ for each row c of `centred` [b, D], on the device of `centred`: [b].
+    virtual at::Tensor norms(const at::Tensor& centred) const = 0;
+    /// M⁻¹ξ, [D] on the CPU.
+    virtual at::Tensor colour(const at::Tensor& white) const = 0;
+    /// Standard deviation of each coordinate of M⁻¹ξ for ξ ~ N(0, I): [D] on the CPU, positive.
+    virtual at::Tensor deviations() const = 0;
+    /// How much longer M makes one vector than another of those whose length it changes together: at least 1.
+    virtual double condition() const = 0;
+
+  private:
+    geometry() = default;
+    friend class diagonal_geometry;
+    friend class spiked_geometry;
+};
+
+// A micro-batch's per-unit gradients where [b, D] of them would be too much to hold: the clipper is told bounds of
+// their norms first, and is shown the numbers, part by part, when it knows the factors. Trusted side.
+
+class gradient_parts {
+  public:
+    virtual ~gradient_parts() = default;
+    virtual std::int64_t units() const = 0;
+    /// Coordinates of each part, in the order of the flat gradient; they cover it, and none lies across two segments.
+    virtual const std::vector<std::int64_t>& sizes() const = 0;
+    /// [b, parts] float64 on the CPU: no part of what show() shows is longer, in L2. Not finite where a unit is to
+    /// count as zero.
+    virtual at::Tensor norm_bounds() const = 0;
+    /// Calls `see` with each wanted unit's coordinates from `offset` on, float32 [n], contiguous, of one part; what is
+    /// not shown is zero. The numbers are overwritten afterwards.
+    using viewer = std::function<void(std::int64_t unit, std::int64_t offset, const at::Tensor& numbers)>;
+    virtual void show(const std::vector<bool>& wanted, const viewer& see) const = 0;
+};
+
+// What a step is told before its draw is opened, and what it then works on.
 
 /// How a group's norm ν and radius C become the factor of a unit's gradient (docs/methods.md).
 enum class clip_rule {

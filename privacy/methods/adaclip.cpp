@@ -7,9 +7,8 @@
 #include <cmath>
 #include <utility>
 
-#include "privacy/methods/geometry_diagonal.hpp"
+#include "privacy/methods/geometries.hpp"
 #include "privacy/methods/method_state.hpp"
-#include "privacy/methods/method_tensors.hpp"
 #include "privacy/methods/methods.hpp"
 
 namespace rldp::privacy {

@@ -7,10 +7,9 @@
 #include <cmath>
 #include <utility>
 
-#include "config/base/error.hpp"
-#include "privacy/methods/covariance_track.hpp"
+#include "base/error.hpp"
+#include "privacy/methods/geometries.hpp"
 #include "privacy/methods/method_state.hpp"
-#include "privacy/methods/method_tensors.hpp"
 #include "privacy/methods/methods.hpp"
 
 namespace rldp::privacy {

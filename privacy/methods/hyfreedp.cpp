@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/base/require.hpp"
+#include "base/error.hpp"
 #include "privacy/mechanism/noise.hpp"
 #include "privacy/methods/method_state.hpp"
 #include "privacy/methods/methods.hpp"

@@ -1,19 +1,23 @@
-#include "privacy/spending/book_files.hpp"
-
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sodium.h>
 #include <sys/file.h>
 #include <unistd.h>
-
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <thread>
 
-#include "config/base/directory.hpp"
-#include "config/base/error.hpp"
+#include "base/directories.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "base/json_reader.hpp"
 #include "privacy/keys/random.hpp"
+#include "privacy/keys/secrets.hpp"
+#include "privacy/spending/book_files.hpp"
 
 namespace rldp::privacy {
 
@@ -124,5 +128,41 @@ writing_lock::~writing_lock() {
 }
 
 }  // namespace detail
+
+namespace {
+
+using nlohmann::json;
+
+}  // namespace
+
+book_mark read_mark(const std::filesystem::path& file) {
+    if (!std::filesystem::exists(file)) return {};
+    const auto all = read_object(file);
+    const json_reader from(all, file.string());
+    book_mark out{.book = from.text("book"), .starts = {}};
+    const auto& starts = from.at("starts");
+    refuse_unless(starts.is_array() && !starts.empty() && starts.size() <= 2,
+                  file.string() + ": starts is no list of one or two; bring back the run's own file");
+    for (const auto& one : starts) {
+        const json_reader start(one, file.string() + ": starts");
+        out.starts.push_back({start.text("run"), start.text("nonce")});
+    }
+    return out;
+}
+
+void write_mark(const std::filesystem::path& file, const book_mark& mark) {
+    json starts = json::array();
+    for (const auto& one : mark.starts) starts.push_back({{"run", one.run}, {"nonce", one.nonce}});
+    const json out{{"book", mark.book.string()}, {"starts", std::move(starts)}};
+    write_file(file, out.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+std::string new_nonce() {
+    start_sodium();
+    std::array<unsigned char, 16> bytes;
+    randombytes_buf(bytes.data(), bytes.size());
+    std::array<char, 33> hex;
+    return sodium_bin2hex(hex.data(), hex.size(), bytes.data(), bytes.size());
+}
 
 }  // namespace rldp::privacy

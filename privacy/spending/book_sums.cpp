@@ -45,7 +45,8 @@ run_list list_run_pointers(const budget_book& book) {
 /// Those that add up.
 std::vector<run_list> summable(const budget_book& book) {
     std::vector<run_list> out;
-    for (const auto& runs : apart(list_run_pointers(book), [](const auto&a, const auto&b) { return a.unit == b.unit; })) {
+    for (const auto& runs :
+         apart(list_run_pointers(book), [](const auto&a, const auto&b) { return a.unit == b.unit; })) {
         if (std::none_of(runs.begin(), runs.end(), is_raw)) {
             out.push_back(runs);
             continue;

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "config/base/accountants.hpp"
+#include "base/kinds.hpp"
 #include "privacy/accounting/pld/pld.hpp"
 
 namespace rldp::privacy {
@@ -23,7 +23,8 @@ budget::budget(std::unique_ptr<spending_policy> policy, ledger book)
     : policy_(std::move(policy)),
       ledger_(std::move(book)),
       accountant_(make_progress_accountant(ledger_.content().header.accountant)) {
-    for (const auto& past : ledger_.content().charges) policy_->replay(past->step, {past->noise_multiplier, past->card});
+    for (const auto& past : ledger_.content().charges)
+        policy_->replay(past->step, {past->noise_multiplier, past->card});
 }
 
 std::optional<charge> budget::grant(std::int64_t step, double requested) {

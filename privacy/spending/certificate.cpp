@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "config/base/error.hpp"
-#include "config/base/whole_number.hpp"
+#include "base/error.hpp"
+#include "base/strict_json.hpp"
 #include "privacy/keys/digest.hpp"
 #include "privacy/spending/ledger_format.hpp"
 

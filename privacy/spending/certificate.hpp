@@ -1,6 +1,6 @@
 #pragma once
 // What a data owner hands on together with an adapter (docs/privacy.md §10): the contract, the SHA-256 of every public
-// file, and a signature. No torch, no files: eval/report/run_certificate.hpp makes and checks it against a run.
+// file, and a signature. No torch, no files: eval/report/certificate.hpp makes and checks it against a run.
 #include <cstdint>
 #include <map>
 #include <optional>

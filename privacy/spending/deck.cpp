@@ -19,7 +19,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "privacy/spending/policy_check.hpp"
 
 namespace rldp::privacy {

@@ -7,12 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "config/base/append_file.hpp"
-#include "config/base/guarantee.hpp"
-#include "config/base/publication.hpp"
+#include "base/files.hpp"
+#include "base/guarantee.hpp"
 #include "privacy/accounting/accountant.hpp"
 #include "privacy/spending/charges.hpp"
-#include "privacy/spending/looks.hpp"
 #include "privacy/spending/policy.hpp"
 
 namespace rldp::privacy {

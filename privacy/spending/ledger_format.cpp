@@ -8,9 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "config/base/error.hpp"
-#include "config/base/require.hpp"
-#include "config/base/whole_number.hpp"
+#include "base/error.hpp"
+#include "base/strict_json.hpp"
 #include "privacy/keys/digest.hpp"
 
 namespace rldp::privacy::detail {

@@ -1,16 +1,47 @@
 #pragma once
-// Spending policies: who may choose the noise multiplier of a step, and why the total stays valid although the choice
-// depends on earlier releases (docs/privacy.md §4).
+// How far a noise multiplier that is chosen while training may lie from z_0: a factor of two on either side.
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "config/base/kinds.hpp"
+#include "base/kinds.hpp"
 #include "privacy/accounting/accountant.hpp"
 
 namespace rldp::privacy {
+
+struct noise_range {
+    explicit noise_range(double initial) : least(initial / 2), most(2 * initial) {}
+
+    double clamp(double z) const { return std::clamp(z, least, most); }
+    /// Up to what another processor's arithmetic may change.
+    bool contains(double z) const { return z >= least * (1 - 1e-9) && z <= most * (1 + 1e-9); }
+
+    double least, most;
+};
+
+// The price of looking at held-out units (docs/privacy.md §13). A unit lies on one side of the split by a hash of
+// itself alone, so one more unit changes either what training releases or what looks release, never both; each side may
+// depend on the other's releases. Priced apart at the same (ε, δ), both together are (ε, δ) for every unit of the file.
+
+/// What a run commits to before its first look.
+struct look_plan {
+    std::int64_t count = 0;       ///< looks at most
+    double noise_multiplier = 0;  ///< of each, over the L2 norm of what a unit adds
+    bool operator==(const look_plan&) const = default;
+};
+
+/// ε at δ of all of them: Gaussians without subsampling, hence exactly μ-GDP with μ² = count/z² (Dong, Roth, Su 2022,
+/// corollary 2). 0 without looks. Errors: bad_input for δ outside (0, 1).
+double compute_epsilon(const look_plan& looks, double delta);
+
+/// The least noise multiplier at which `count` looks, at least one, cost at most ε at δ, from the safe side.
+double noise_of_looks(std::int64_t count, double epsilon, double delta);
+
+// Spending policies: who may choose the noise multiplier of a step, and why the total stays valid although the choice
+// depends on earlier releases (docs/privacy.md §4).
 
 /// One block's noise level.
 struct card {

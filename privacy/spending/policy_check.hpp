@@ -2,7 +2,6 @@
 // The parts of policy.cpp, one file per policy.
 #include <memory>
 
-#include "privacy/spending/noise_range.hpp"
 #include "privacy/spending/policy.hpp"
 
 namespace rldp::privacy {

@@ -4,8 +4,7 @@
 
 #include <cmath>
 
-#include "config/base/error.hpp"
-#include "config/base/require.hpp"
+#include "base/error.hpp"
 
 namespace rldp::privacy {
 namespace {

@@ -9,8 +9,8 @@
 #include <sstream>
 #include <string>
 
-#include "actors/run/session.hpp"
-#include "rl/steered.hpp"
+#include "run/session.hpp"
+#include "run/train/steering.hpp"
 #include "tests/models/random_models.hpp"
 #include "tests/support/charges.hpp"
 #include "tests/support/scratch_directory.hpp"

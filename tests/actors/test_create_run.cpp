@@ -7,15 +7,15 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
-#include "actors/run/public_lessons.hpp"
+#include "base/files.hpp"
 #include "bench/plain_loop.hpp"
-#include "config/base/files.hpp"
 #include "eval/held_out.hpp"
 #include "models/architecture/model_config.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "models/marked_token.hpp"
 #include "privacy/spending/ledger.hpp"
 #include "privacy/spending/verify.hpp"
+#include "run/public_training.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/actors/small_runs.hpp"
 #include "tests/catch.hpp"

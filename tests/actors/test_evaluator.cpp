@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/evaluator.hpp"
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"

@@ -3,8 +3,8 @@
 
 #include "actors/display.hpp"
 #include "actors/hub.hpp"
-#include "config/base/files.hpp"
-#include "eval/metrics/metrics.hpp"
+#include "base/files.hpp"
+#include "run/artifacts/metrics.hpp"
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"

@@ -6,11 +6,11 @@
 #include <fstream>
 
 #include "actors/supervisor.hpp"
+#include "base/files.hpp"
 #include "bench/plain_loop.hpp"
-#include "config/base/files.hpp"
-#include "eval/metrics/metrics.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "privacy/spending/ledger.hpp"
+#include "run/artifacts/metrics.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/actors/small_runs.hpp"
 #include "tests/catch.hpp"

@@ -2,13 +2,12 @@
 #include <ATen/ATen.h>
 
 #include "actors/follower.hpp"
-#include "actors/run/audit/attacks.hpp"
-#include "actors/run/audit/audit.hpp"
+#include "base/directories.hpp"
+#include "base/files.hpp"
 #include "bench/plain_loop.hpp"
-#include "config/base/files.hpp"
-#include "config/base/nascent_directory.hpp"
 #include "config/methods.hpp"
 #include "privacy/spending/ledger.hpp"
+#include "run/audit/audit.hpp"
 #include "tests/actors/run/ranks/teams.hpp"
 #include "tests/actors/small_runs.hpp"
 #include "tests/catch.hpp"

@@ -1,13 +1,13 @@
 // Runs that stopped and go on.
 #include <ATen/ATen.h>
 
+#include "base/files.hpp"
 #include "bench/plain_loop.hpp"
-#include "config/base/files.hpp"
 #include "config/methods.hpp"
-#include "eval/metrics/metrics.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "privacy/spending/book.hpp"
 #include "privacy/spending/ledger.hpp"
+#include "run/artifacts/metrics.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/actors/small_runs.hpp"
 #include "tests/catch.hpp"

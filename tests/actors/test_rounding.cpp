@@ -6,13 +6,12 @@
 #include <map>
 #include <random>
 
-#include "actors/run/company_probe.hpp"
-#include "actors/run/plan.hpp"
-#include "actors/run/rounding_watch.hpp"
-#include "actors/run/step_gradients.hpp"
 #include "config/config.hpp"
 #include "config/open_keys.hpp"
 #include "models/whole/whole_tensors.hpp"
+#include "run/plan.hpp"
+#include "run/rounding.hpp"
+#include "run/step_gradients.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/random_models.hpp"
@@ -40,7 +39,8 @@ at::Tensor moved(const at::Tensor& adapter, double distance) {
     return adapter + distance * at::randn_like(adapter);
 }
 
-actors::rounding_effect find_worst(actors::company_probe probe, const at::Tensor& adapter, int draws, std::size_t batch) {
+actors::rounding_effect find_worst(actors::company_probe probe, const at::Tensor& adapter, int draws,
+                                   std::size_t batch) {
     actors::rounding_effect worst;
     for (int i = 0; i < draws; ++i) worst.raise(probe.compare(adapter, batch));
     return worst;
@@ -48,8 +48,8 @@ actors::rounding_effect find_worst(actors::company_probe probe, const at::Tensor
 
 /// Every unit's gradient and losses, as a run's step computes them, told apart by the unit's first token.
 std::map<std::int32_t, std::pair<at::Tensor, at::Tensor>> run_step(const actors::run_model& model,
-                                                                  const actors::gradient_settings& how,
-                                                                  const std::vector<models::sequence>& units) {
+                                                                   const actors::gradient_settings& how,
+                                                                   const std::vector<models::sequence>& units) {
     std::vector<models::unit_records> drawn;
     drawn.reserve(units.size());
     for (const auto& unit : units) drawn.push_back({unit});

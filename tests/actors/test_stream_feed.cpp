@@ -7,8 +7,8 @@
 #include "actors/display.hpp"
 #include "actors/stream_feed.hpp"
 #include "actors/threads.hpp"
-#include "monitor/http/options.hpp"
 #include "monitor/http/reader.hpp"
+#include "monitor/http/server.hpp"
 #include "tests/catch.hpp"
 
 using namespace rldp;

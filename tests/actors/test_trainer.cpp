@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "actors/failure.hpp"
-#include "actors/run/checkpoint.hpp"
 #include "actors/trainer.hpp"
+#include "run/checkpoint.hpp"
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"

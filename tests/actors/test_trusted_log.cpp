@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "actors/trusted_log.hpp"
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/scratch_directory.hpp"
 

@@ -3,13 +3,12 @@
 
 #include <set>
 
-#include "actors/run/audit/audit.hpp"
-#include "actors/run/audit/audited_run.hpp"
+#include "base/files.hpp"
 #include "bench/plain_loop.hpp"
-#include "config/base/files.hpp"
-#include "eval/report/run_certificate.hpp"
-#include "models/whole_checkpoint.hpp"
+#include "eval/report/certificate.hpp"
+#include "models/full_checkpoint.hpp"
 #include "privacy/spending/ledger.hpp"
+#include "run/audit/audit.hpp"
 #include "tests/actors/small_runs.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"

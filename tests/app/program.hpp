@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 
 struct answer {
     int status;

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "tests/app/program.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "monitor/http/reader.hpp"
 #include "tests/app/program.hpp"
 #include "tests/catch.hpp"

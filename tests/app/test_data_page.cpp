@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "tests/app/program.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "config/base/utf8.hpp"
+#include "base/text.hpp"
 #include "tests/app/program.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"

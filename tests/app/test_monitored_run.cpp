@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "monitor/http/reader.hpp"
-#include "monitor/view/row.hpp"
+#include "monitor/view/run_view.hpp"
 #include "tests/app/program.hpp"
 #include "tests/catch.hpp"
 #include "tests/monitor/peer.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 /// All sources, with literals that a line end cuts put together again.
 std::string all_sources() {
     std::string out;
-    for (const auto* room : {"actors", "app", "config", "data", "eval", "models", "monitor", "privacy"})
+    for (const auto* room : {"actors", "app", "base", "config", "data", "eval", "models", "monitor", "privacy", "run"})
         for (const auto& each : fs::recursive_directory_iterator(room))
             if (each.path().extension() == ".cpp") out += rldp::read_file(each.path());
     std::string joined;

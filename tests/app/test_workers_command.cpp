@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "tests/app/program.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/ports.hpp"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "config/config.hpp"
 #include "tests/config/parsed.hpp"
 #include "tests/support/refusal.hpp"

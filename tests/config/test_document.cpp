@@ -1,5 +1,5 @@
 // JSON as users write it.
-#include "config/document.hpp"
+#include "config/values.hpp"
 #include "tests/support/refusal.hpp"
 
 #include "tests/catch.hpp"

@@ -1,4 +1,4 @@
-#include "config/base/guarantee.hpp"
+#include "base/guarantee.hpp"
 
 #include <cmath>
 

@@ -4,14 +4,14 @@
 #include <cmath>
 #include <random>
 
-#include "config/method_choices.hpp"
-#include "config/validate.hpp"
+#include "config/config.hpp"
+#include "config/methods.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/parsed.hpp"
 
 using namespace rldp;
-using config::read_batch_size;
 using config::choose_open_keys;
+using config::read_batch_size;
 
 namespace {
 

@@ -2,8 +2,7 @@
 
 #include <set>
 
-#include "config/base/accountants.hpp"
-#include "config/base/kinds.hpp"
+#include "base/kinds.hpp"
 #include "config/open_keys.hpp"
 #include "tests/catch.hpp"
 #include "tests/config/parsed.hpp"

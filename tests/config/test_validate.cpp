@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "config/config.hpp"
-#include "config/method_choices.hpp"
+#include "config/methods.hpp"
 #include "tests/config/parsed.hpp"
 #include "tests/support/refusal.hpp"
 
@@ -149,9 +149,8 @@ TEST_CASE("what keys left alone mean depends on the method") {
     CHECK(autoclip.query_noise == 0.8);  // 16/20
     CHECK((ours.schedule == rate_shape::linear && choices("hyfreedp").schedule == rate_shape::constant));
     CHECK(ours.value_weight == 1);
-    CHECK(
-        config::resolve_choices(parsed(R"({"data": {"template": "t"}, "public": {"path": "synthetic:9"}})")).value_weight ==
-        3);
+    CHECK(config::resolve_choices(parsed(R"({"data": {"template": "t"}, "public": {"path": "synthetic:9"}})"))
+              .value_weight == 3);
     CHECK((choices("dcsgd_p").quantile == 0.3 && choices("dcsgd_p").query_noise == 6));
 }
 

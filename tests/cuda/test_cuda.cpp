@@ -2,8 +2,7 @@
 #include <ATen/ATen.h>
 
 #include "actors/follower.hpp"
-#include "config/base/files.hpp"
-#include "models/blas.hpp"
+#include "base/files.hpp"
 #include "models/device.hpp"
 #include "models/lora/dropout.hpp"
 #include "models/lora/layout.hpp"

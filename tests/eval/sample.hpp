@@ -1,6 +1,6 @@
 #pragma once
 // A run's end as the tests of the report know it.
-#include "eval/report/report.hpp"
+#include "run/artifacts/summary.hpp"
 
 inline rldp::eval::run_summary sample_summary() {
     rldp::eval::run_summary s;

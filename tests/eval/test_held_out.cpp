@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "eval/held_out.hpp"
 #include "models/marked_token.hpp"
 #include "tests/models/random_models.hpp"

@@ -14,7 +14,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "config/base/exec_words.hpp"
+#include "base/system.hpp"
 
 namespace rldp::testing {
 

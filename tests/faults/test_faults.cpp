@@ -90,7 +90,8 @@ TEST_CASE("what was synced is all there, and nothing else is promised") {
     const event made{"create", 0644, "/top/file", {}}, named{"fsync", 0, "/top", {}}, kept{"fsync", 0, "/top/file", {}};
     CHECK(list_left("file", {made, make_write("file", 0, "ab"), kept, named}) == contents{"ab"});
     CHECK(list_left("file", {made, make_write("file", 0, "ab"), kept}) == contents{"-", "ab"});
-    CHECK(list_left("file", {made, named, make_write("file", 0, "ab")}) == contents{"", "a", "ab", std::string(2, '\0')});
+    CHECK(list_left("file", {made, named, make_write("file", 0, "ab")}) ==
+          contents{"", "a", "ab", std::string(2, '\0')});
     CHECK(list_left("file", {made, named, make_write("file", 0, "ab"), kept, make_write("file", 2, "c")}) ==
           contents{"ab", "abc", std::string("ab\0", 3)});
     CHECK(list_left("file", {made, named, make_write("file", 0, "ab"), kept, {"truncate", 1, "/top/file", {}}}) ==
@@ -113,8 +114,8 @@ TEST_CASE("entries come and go in order, and a rename is whole or not at all") {
     CHECK(list_left("file", safe) == contents{"new", "-"});
     // A directory whose own entry was not made safe takes everything with it.
     CHECK(list_left("run/file", {{"mkdir", 0755, "/top/run", {}},
-                               {"create", 0644, "/top/run/file", {}},
-                               {"fsync", 0, "/top/run", {}}}) == contents{"-", ""});
+                                 {"create", 0644, "/top/run/file", {}},
+                                 {"fsync", 0, "/top/run", {}}}) == contents{"-", ""});
 }
 
 TEST_CASE("the witness objects to a release whose charge isn't safe, to two of one seq, to a step shown too early") {

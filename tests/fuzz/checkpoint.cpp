@@ -1,5 +1,5 @@
 // A checkpoint, under one run's seal.
-#include "actors/run/checkpoint.hpp"
+#include "run/checkpoint.hpp"
 
 #include "tests/fuzz/reading.hpp"
 

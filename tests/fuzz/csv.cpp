@@ -1,5 +1,5 @@
 // A table: read whole, and piece by piece.
-#include "data/sources/csv.hpp"
+#include "data/sources/tables.hpp"
 
 #include "tests/fuzz/reading.hpp"
 

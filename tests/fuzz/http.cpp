@@ -1,7 +1,7 @@
 // What a peer may ask of a dashboard, once Beast has taken its request apart: path, query, host, cookies, origin, body;
 // and a grid's progress, and a page's address.
-#include "config/base/error.hpp"
-#include "config/base/files.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
 #include "monitor/http/reader.hpp"
 #include "monitor/http/router.hpp"
 #include "tests/fuzz/reading.hpp"

@@ -1,5 +1,5 @@
 // public/metrics.jsonl: all of it, and up to what is damaged.
-#include "eval/metrics/metrics.hpp"
+#include "run/artifacts/metrics.hpp"
 
 #include <sstream>
 

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 
 namespace rldp::fuzz {
 

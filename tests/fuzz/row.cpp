@@ -1,6 +1,6 @@
 // A line that a peer may send to `rldp monitor`.
-#include "monitor/view/row.hpp"
-#include "config/base/error.hpp"
+#include "base/error.hpp"
+#include "monitor/view/run_view.hpp"
 #include "tests/fuzz/reading.hpp"
 
 using namespace rldp;

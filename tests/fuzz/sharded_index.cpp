@@ -1,7 +1,7 @@
 // model.safetensors.index.json beside two shards: one holds a model, the other is none.
 #include <ATen/ATen.h>
 
-#include "models/architecture/modules.hpp"
+#include "models/architecture/family.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "models/weights.hpp"
 #include "tests/fuzz/reading.hpp"

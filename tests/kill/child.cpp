@@ -11,7 +11,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "config/base/exec_words.hpp"
+#include "base/system.hpp"
 
 namespace rldp::testing {
 

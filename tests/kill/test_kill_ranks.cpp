@@ -9,7 +9,7 @@
 #include <random>
 #include <sstream>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "tests/catch.hpp"
 #include "tests/kill/child.hpp"
 #include "tests/kill/witness.hpp"

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "actors/run/checkpoint.hpp"
-#include "actors/run/looks.hpp"
 #include "privacy/release.hpp"
+#include "run/checkpoint.hpp"
+#include "run/looks.hpp"
 #include "tests/catch.hpp"
 
 namespace rldp::testing {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "eval/metrics/metrics.hpp"
-#include "eval/report/run_directory.hpp"
 #include "privacy/keys/seal.hpp"
 #include "privacy/spending/ledger.hpp"
+#include "run/artifacts/metrics.hpp"
+#include "run/artifacts/run_directory.hpp"
 
 namespace rldp::testing {
 

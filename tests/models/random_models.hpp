@@ -4,7 +4,6 @@
 #include <set>
 
 #include "models/architecture/family.hpp"
-#include "models/architecture/modules.hpp"
 #include "tests/models/support.hpp"
 
 namespace rldp::models::test {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "models/causal_lm.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "tests/support/refusal.hpp"

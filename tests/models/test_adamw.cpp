@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "models/adamw.hpp"
 #include "tests/models/support.hpp"
 

@@ -1,8 +1,8 @@
 // Checkpoints, good and damaged.
 #include <cmath>
 
-#include "config/base/files.hpp"
-#include "models/architecture/modules.hpp"
+#include "base/files.hpp"
+#include "models/architecture/family.hpp"
 #include "models/weights.hpp"
 #include "tests/models/random_models.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/scratch_directory.hpp"
 

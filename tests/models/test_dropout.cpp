@@ -3,7 +3,7 @@
 
 #include <ATen/ATen.h>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "models/lora/philox.hpp"
 #include "tests/catch.hpp"
 

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "models/architecture/family.hpp"
-#include "models/architecture/modules.hpp"
 #include "tests/models/support.hpp"
 
 #include "tests/catch.hpp"

@@ -1,7 +1,7 @@
 // Generation with a key/value cache: equal to full forward passes, whatever shares the batch.
 #include <ATen/core/grad_mode.h>
 
-#include "models/attention_memory.hpp"
+#include "models/forward_pass.hpp"
 #include "models/generate.hpp"
 #include "tests/models/random_models.hpp"
 

@@ -3,10 +3,9 @@
 
 #include <set>
 
-#include "models/architecture/modules.hpp"
-#include "models/merge.hpp"
+#include "models/architecture/family.hpp"
+#include "models/full_checkpoint.hpp"
 #include "models/weights.hpp"
-#include "models/whole_checkpoint.hpp"
 #include "tests/models/random_models.hpp"
 
 #include "tests/catch.hpp"

@@ -1,5 +1,5 @@
 // Files of tensors, good and damaged.
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "tests/models/random_models.hpp"
 
@@ -97,10 +97,11 @@ TEST_CASE("damaged safetensors are refused with file and tensor", "[safetensors]
     refused(make_file(R"({"w":{"shape":[2],"data_offsets":[0,8]}})", 8), "'dtype' is missing");
     refused(make_file(R"({"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8),
             "'w': shape and data_offsets disagree");
-    refused(make_file(R"({"w":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 8), "'w': shape");
-    refused(
-        make_file(R"({"w":{"dtype":"F32","shape":[2305843009213693952,2305843009213693952,0],"data_offsets":[0,0]}})", 8),
-        "'w': shape");
+    refused(make_file(R"({"w":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 8),
+            "'w': shape");
+    refused(make_file(
+                R"({"w":{"dtype":"F32","shape":[2305843009213693952,2305843009213693952,0],"data_offsets":[0,0]}})", 8),
+            "'w': shape");
     refused(make_file(R"({"w":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8), "'w': shape");
     refused(make_file(R"({"w":{"dtype":"F32","shape":"2","data_offsets":[0,8]}})", 8), "'w': shape");
     refused(make_file(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", 8), "'w': data_offsets");

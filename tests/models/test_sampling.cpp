@@ -1,5 +1,5 @@
 // Sampling from logits with known distributions. The chi-square tests must reject the wrong alternatives too.
-#include "models/sampling.hpp"
+#include "models/generate.hpp"
 #include "tests/models/support.hpp"
 
 #include "tests/catch.hpp"

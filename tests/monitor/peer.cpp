@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "monitor/view/row.hpp"
+#include "monitor/view/run_view.hpp"
 
 namespace rldp::testing {
 

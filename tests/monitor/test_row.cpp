@@ -3,7 +3,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "monitor/view/row.hpp"
+#include "monitor/view/run_view.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
 

@@ -1,4 +1,4 @@
-#include "monitor/terminal/table.hpp"
+#include "monitor/terminal/terminal.hpp"
 
 #include <algorithm>
 #include <limits>

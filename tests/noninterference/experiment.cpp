@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "tests/noninterference/program.hpp"
 
 namespace rldp::testing {

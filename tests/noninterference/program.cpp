@@ -15,7 +15,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "tests/support/whole_program.hpp"
 
 namespace rldp::testing {

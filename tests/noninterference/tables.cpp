@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "config/base/error.hpp"
-#include "config/base/files.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
 #include "data/units/corpus.hpp"
 
 namespace rldp::testing {

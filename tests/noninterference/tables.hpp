@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/units/split.hpp"
+#include "data/units/split_and_sampling.hpp"
 
 namespace rldp::testing {
 

@@ -9,7 +9,7 @@
 #include <functional>
 #include <map>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "config/methods.hpp"
 #include "models/causal_lm.hpp"
 #include "tests/actors/fixtures.hpp"

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "data/units/corpus.hpp"
 #include "models/tokenizer/tokenizer.hpp"
 #include "tests/actors/fixtures.hpp"

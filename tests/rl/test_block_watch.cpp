@@ -1,11 +1,11 @@
-#include "rl/block_watch.hpp"
+#include "run/train/steering.hpp"
 
 #include <ATen/ATen.h>
 
 #include <cmath>
 
-#include "config/base/error.hpp"
-#include "rl/training.hpp"
+#include "base/error.hpp"
+#include "run/train/training.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/charges.hpp"
 

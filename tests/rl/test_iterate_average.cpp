@@ -1,4 +1,4 @@
-#include "rl/iterate_average.hpp"
+#include "run/train/training.hpp"
 
 #include <ATen/ATen.h>
 

@@ -2,8 +2,7 @@
 #include <cmath>
 #include <random>
 
-#include "config/base/error.hpp"
-#include "rl/dials.hpp"
+#include "base/error.hpp"
 #include "rl/published_controller.hpp"
 #include "tests/catch.hpp"
 #include "tests/rl/learners.hpp"

@@ -1,4 +1,4 @@
-#include "rl/rate_schedule.hpp"
+#include "run/train/rate_schedule.hpp"
 
 #include <cmath>
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "rl/sac.hpp"
 #include "tests/catch.hpp"
 #include "tests/rl/learners.hpp"

@@ -1,10 +1,10 @@
-#include "rl/steered.hpp"
+#include "run/train/steering.hpp"
 
 #include <ATen/ATen.h>
 
 #include <cmath>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "privacy/mechanism/noise.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/charges.hpp"

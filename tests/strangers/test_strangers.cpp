@@ -6,7 +6,7 @@
 #include <csignal>
 #include <optional>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "tests/catch.hpp"
 #include "tests/strangers/family.hpp"
 #include "tests/support/ports.hpp"

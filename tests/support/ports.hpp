@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "config/base/descriptor.hpp"
+#include "base/descriptor.hpp"
 
 namespace rldp::testing {
 

@@ -2,7 +2,7 @@
 // What a bad input is answered with.
 #include <string>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 
 /// The one line of the bad_input that `act` throws; empty where it throws nothing.
 template <class Act>

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 
 class scratch_directory {
   public:

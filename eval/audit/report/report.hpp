@@ -8,10 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "eval/audit/statistics/jaccard.hpp"
+#include "eval/audit/statistics/membership_inference.hpp"
 #include "eval/audit/statistics/one_run_bound.hpp"
-#include "eval/audit/statistics/roc.hpp"
-#include "eval/audit/statistics/skew_normal.hpp"
+#include "eval/audit/statistics/secrets.hpp"
 
 namespace rldp::eval {
 

@@ -9,8 +9,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "config/base/error.hpp"
-#include "eval/statistics/finite.hpp"
+#include "base/error.hpp"
+#include "eval/audit/statistics/finite.hpp"
 
 namespace rldp::eval {
 namespace {

@@ -7,9 +7,9 @@
 #include <limits>
 #include <utility>
 
-#include "config/base/error.hpp"
-#include "privacy/accounting/checked_phases.hpp"
-#include "privacy/accounting/pld/compose.hpp"
+#include "base/error.hpp"
+#include "privacy/accounting/accountant.hpp"
+#include "privacy/accounting/pld/composition.hpp"
 #include "privacy/accounting/rdp.hpp"
 
 namespace rldp::privacy {

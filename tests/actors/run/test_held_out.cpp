@@ -1,16 +1,15 @@
-#include "actors/run/held_out.hpp"
+#include "run/record_tokens.hpp"
 
 #include <cmath>
 
-#include "actors/run/answer_ends.hpp"
 #include "models/marked_token.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
 
 using namespace rldp;
-using actors::make_held_out;
 using actors::held_out_rule;
+using actors::make_held_out;
 using data::held_out_record;
 
 namespace {
@@ -32,10 +31,10 @@ const bytewise words;
 /// "sex is V. end." with the value's place.
 held_out_record told(const std::string& value) {
     held_out_record out;
-    out.told.text = "sex is " + value + ". end.";
-    out.told.clauses = {{3, {0, 8 + value.size()}, {{7, 7 + value.size()}}}};
-    out.tokens = words.encode(out.told.text);
-    actors::mark_values(out.told, words, out.tokens);
+    out.rendered.text = "sex is " + value + ". end.";
+    out.rendered.clauses = {{3, {0, 8 + value.size()}, {{7, 7 + value.size()}}}};
+    out.tokens = words.encode(out.rendered.text);
+    actors::mark_values(out.rendered, words, out.tokens);
     return out;
 }
 
@@ -130,8 +129,9 @@ data::held_out_side side_of(std::vector<held_out_record> records, const std::vec
     out.values.resize(4);
     for (const auto* all : std::initializer_list<const std::vector<held_out_record>*>{&out.records, &others})
         for (const auto& one : *all)
-            for (const auto& part : one.told.clauses)
-                ++out.values[part.column][one.told.text.substr(part.whole.begin, part.whole.end - part.whole.begin)];
+            for (const auto& part : one.rendered.clauses)
+                ++out.values[part.column]
+                            [one.rendered.text.substr(part.whole.begin, part.whole.end - part.whole.begin)];
     return out;
 }
 

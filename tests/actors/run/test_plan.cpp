@@ -4,15 +4,15 @@
 #include <filesystem>
 #include <map>
 
-#include "actors/run/plan.hpp"
-#include "actors/run/proposals.hpp"
-#include "actors/run/resolve.hpp"
-#include "actors/run/steering.hpp"
-#include "config/base/error.hpp"
-#include "config/base/machine_memory.hpp"
+#include "base/error.hpp"
+#include "base/system.hpp"
 #include "config/config.hpp"
 #include "config/open_keys.hpp"
-#include "models/blas.hpp"
+#include "models/device.hpp"
+#include "run/factories.hpp"
+#include "run/first/proposals.hpp"
+#include "run/plan.hpp"
+#include "run/resolve.hpp"
 #include "tests/catch.hpp"
 #include "tests/rl/prepare/made_up_policy.hpp"
 #include "tests/support/refusal.hpp"

@@ -1,5 +1,5 @@
 // What becomes of a unit whose gradient can't be computed, and of a machine that can't compute.
-#include "actors/run/step_gradients.hpp"
+#include "run/step_gradients.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -66,7 +66,7 @@ TEST_CASE("dropout leaves a unit's gradient its own whoever else was drawn") {
     units[4].push_back(units[5][0]);  // a group
     const auto key = privacy::run_key::insecure_from_seed(8);
     const auto compute_gradients = [&](const std::vector<std::vector<models::sequence>>& drawn, std::uint64_t seq,
-                                  std::size_t unit) {
+                                       std::size_t unit) {
         const auto views = models::view_units(drawn);
         for (const auto& chunk : models::plan_chunks(views, 3))
             for (std::size_t row = 0; row < chunk.size(); ++row)

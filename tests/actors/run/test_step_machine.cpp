@@ -1,5 +1,5 @@
 // The order of a run's steps, without anybody who drives them.
-#include "actors/run/step_machine.hpp"
+#include "run/train/training.hpp"
 
 #include <ATen/ATen.h>
 

@@ -1,14 +1,13 @@
 // Clipping unit gradients that are never all multiplied out: no unit moves a sum by more than its bound.
-#include "actors/run/whole_parts.hpp"
+#include "run/step_gradients.hpp"
 
 #include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "actors/run/method.hpp"
-#include "actors/run/step_gradients.hpp"
-#include "privacy/mechanism/step_sum.hpp"
+#include "privacy/mechanism/sanitizer.hpp"
+#include "run/factories.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/threads.hpp"
@@ -54,9 +53,9 @@ struct summed {
     at::Tensor norms;     ///< as measured
 };
 
-summed compute_sum(const run_model& model, const std::vector<privacy::segment>& segments, const privacy::step_terms& terms,
-              const std::vector<std::vector<models::sequence>>& units, std::int64_t micro_batch,
-              const at::Tensor& adapter) {
+summed compute_sum(const run_model& model, const std::vector<privacy::segment>& segments,
+                   const privacy::step_terms& terms, const std::vector<std::vector<models::sequence>>& units,
+                   std::int64_t micro_batch, const at::Tensor& adapter) {
     privacy::step_sum sum(segments, terms);
     std::vector<at::Tensor> norms;
     step_gradients(
@@ -80,7 +79,8 @@ double longest(const at::Tensor& gradient, const std::vector<privacy::segment>& 
 std::shared_ptr<const privacy::gradient_parts> made_up(const at::Tensor& left, const at::Tensor& right) {
     models::backward_factors page;
     page.product = models::product_factors{left, right, {0, left.size(0)}};
-    const models::trained_tensor tensor{"w.weight", "w", {left.size(1), right.size(1)}, 0, left.size(1) * right.size(1)};
+    const models::trained_tensor tensor{
+        "w.weight", "w", {left.size(1), right.size(1)}, 0, left.size(1) * right.size(1)};
     return as_parts(models::factored_gradients({tensor}, {page}, 1));
 }
 
@@ -120,8 +120,8 @@ TEST_CASE("whole: the clipped sum is that of rows, up to what bounds are above n
     const auto segments = make_segments(clip_grouping::adapters, model.layout);
     const auto n = privacy::sizes_of_groups(segments).size();
     std::vector<std::size_t> all{0, 1, 2, 3};
-    const auto kept =
-        models::compute_tensor_gradients(*model.base, model.layout, model.initial_adapter, models::view_units(units), all, {});
+    const auto kept = models::compute_tensor_gradients(*model.base, model.layout, model.initial_adapter,
+                                                       models::view_units(units), all, {});
     auto rows = at::zeros({4, model.layout.dimension});
     kept.gradients.each({true, true, true, true}, [&](auto unit, auto offset, const at::Tensor& numbers) {
         rows[unit].narrow(0, offset, numbers.numel()).copy_(numbers);

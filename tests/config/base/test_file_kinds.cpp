@@ -5,11 +5,10 @@
 
 #include <cstring>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
 
-#include "config/base/append_file.hpp"
 #include "tests/catch.hpp"
 
 using namespace rldp;

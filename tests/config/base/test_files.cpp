@@ -11,14 +11,12 @@
 #include <set>
 #include <string>
 
-#include "config/base/directory.hpp"
-#include "config/base/files.hpp"
-#include "config/base/fixed_time.hpp"
-#include "config/base/today.hpp"
+#include "base/directories.hpp"
+#include "base/files.hpp"
+#include "base/system.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
 
-#include "config/base/append_file.hpp"
 #include "tests/catch.hpp"
 
 using namespace rldp;

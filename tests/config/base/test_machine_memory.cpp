@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "config/base/machine_memory.hpp"
+#include "base/system.hpp"
 #include "tests/catch.hpp"
 
 using rldp::describe_exception;
@@ -44,9 +44,9 @@ TEST_CASE("memory that runs out is told in one line: what was asked for, and wha
 }
 
 TEST_CASE("of a CUDA device that is lost the error is told, and that a run can go on") {
-    const auto line =
-        describe_exception(std::runtime_error("CUDA error: unspecified launch failure\nCUDA kernel errors might be asynchronously "
-                                   "reported at some other API"));
+    const auto line = describe_exception(
+        std::runtime_error("CUDA error: unspecified launch failure\nCUDA kernel errors might be asynchronously "
+                           "reported at some other API"));
     CHECK(line.starts_with("CUDA error: unspecified launch failure; the CUDA device was lost or failed"));
     CHECK(line.ends_with("a run can be resumed"));
 }

@@ -2,8 +2,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "config/base/files.hpp"
-#include "config/base/output.hpp"
+#include "base/files.hpp"
+#include "base/output.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/scratch_directory.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "config/base/parent.hpp"
+#include "base/system.hpp"
 #include "tests/catch.hpp"
 
 using namespace rldp;

@@ -3,12 +3,11 @@
 #include <cstring>
 #include <functional>
 
-#include "config/base/files.hpp"
-#include "config/base/nascent_directory.hpp"
+#include "base/directories.hpp"
+#include "base/files.hpp"
 #include "tests/config/base/storage_faults.hpp"
 #include "tests/support/scratch_directory.hpp"
 
-#include "config/base/append_file.hpp"
 #include "tests/catch.hpp"
 
 using namespace rldp;

@@ -1,9 +1,9 @@
-#include "config/base/utf8.hpp"
+#include "base/text.hpp"
 
 #include <cstdlib>
 
-#include "config/base/data_name.hpp"
-#include "config/base/home.hpp"
+#include "base/data_names.hpp"
+#include "base/system.hpp"
 #include "tests/catch.hpp"
 
 using namespace rldp;

@@ -182,7 +182,9 @@ TEST_CASE("what a template leaves out of earlier answers is not learned, all els
                                                   {"assistant", "<think>\nhm\n</think>\n\nYes"},
                                                   {"user", "r"},
                                                   {"assistant", "<think>\nwell\n</think>\n\nNo"}};
-    const auto answers = [&](const char* source) { return extract_answers(as_template(source).conversation(thoughtful)); };
+    const auto answers = [&](const char* source) {
+        return extract_answers(as_template(source).conversation(thoughtful));
+    };
     CHECK(answers(styles::qwen3) ==
           std::vector<std::string>{"Yes<|im_end|>\n", "<think>\nwell\n</think>\n\nNo<|im_end|>\n"});
     CHECK(answers(styles::reasoner) == std::vector<std::string>{"Yes<｜end▁of▁sentence｜>", "No<｜end▁of▁sentence｜>"});
@@ -219,8 +221,9 @@ TEST_CASE("the tag that ends an answer is learned, and nothing of the next turn'
     const std::vector<chat_message> messages = {{"user", "q"}, {"assistant", "a"}, {"user", "r"}, {"assistant", "b"}};
     const auto first = [&](const std::string& head, const std::string& end) {  // of what ends otherwise at the very end
         return extract_answers(as_template("{% for m in messages %}" + head + "{{ m.content }}" + end +
-                                      "{% endfor %}{% if add_generation_prompt %}" + head + "{% else %}</s>{% endif %}")
-                              .conversation(messages))
+                                           "{% endfor %}{% if add_generation_prompt %}" + head +
+                                           "{% else %}</s>{% endif %}")
+                                   .conversation(messages))
             .at(0);
     };
     const std::string role = "{{ m.role if m is defined else 'assistant' }}";

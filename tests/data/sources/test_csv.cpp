@@ -1,7 +1,6 @@
 #include <random>
 
-#include "data/sources/codes.hpp"
-#include "data/sources/csv.hpp"
+#include "data/sources/tables.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "data/sources/csv.hpp"
 #include "data/sources/records.hpp"
+#include "data/sources/tables.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
@@ -139,7 +139,7 @@ TEST_CASE("JSON lines with columns go through a template") {
     CHECK(list_texts(at.write("a.jsonl", R"({"age": 42, "name": "é", "new": true, "score": 1.50, "tags": ["a", 2]}
 {"name": null, "age": -1}
 )"),
-                   how) ==
+                     how) ==
           std::vector<std::string>{"age 42. name é. new true. score 1.50. tags a, 2.",
                                    "age -1. name not told. new not told. score not told. tags not told."});
     const auto refused = [&](const std::string& lines) {
@@ -205,8 +205,8 @@ TEST_CASE("zeros behind a gzip file's end are padding, and anything else is dama
     const std::vector<std::string> both{"one", "two"};
     CHECK(list_texts(at.write("a.txt.gz", packed + std::string(300'000, '\0'))) == both);
     CHECK(list_texts(at.write("a.txt.gz", packed + std::string(5, '\0') + packed)).size() == 4);
-    CHECK(
-        has(refusal([&] { list_texts(at.write("a.txt.gz", packed + std::string(5, '\0') + "x")); }), "its packed data"));
+    CHECK(has(refusal([&] { list_texts(at.write("a.txt.gz", packed + std::string(5, '\0') + "x")); }),
+              "its packed data"));
 }
 
 TEST_CASE("what ends fields may be said in the first line, as Excel says it") {
@@ -217,8 +217,8 @@ TEST_CASE("what ends fields may be said in the first line, as Excel says it") {
     for (const std::string first : {"sep=;\n", "SEP=;\r\n", "\"sep=;\"\n", "\xEF\xBB\xBFsep=;\n"})
         CHECK(list_texts(at.write("said.csv", first + "a;b\n1;2\n3,5;4\n"), how) == plain);
     CHECK(list_texts(at.write("bar.csv", "sep=|\na|b\n1|2\n3,5|4\n"), how) == plain);
-    CHECK(
-        has(refusal([&] { list_texts(at.write("said.csv", "sep=;\na;b\n1;2;3\n"), how); }), "said.csv:3: the row has 3"));
+    CHECK(has(refusal([&] { list_texts(at.write("said.csv", "sep=;\na;b\n1;2;3\n"), how); }),
+              "said.csv:3: the row has 3"));
 }
 
 TEST_CASE("numbers of JSON keep their spelling") {
@@ -271,5 +271,6 @@ TEST_CASE("a line that is no JSON is refused with the parser's reason and column
     CHECK(has(refused("{\"text\": \"a\", \"x\": " + std::string(100'000, '[') + std::string(100'000, ']') + "}"),
               "nested deeper than 200 levels"));
     const auto how = at.write("how.json", R"({"columns": {"a": {}}})");
-    CHECK(has(refusal([&] { list_texts(at.write("a.jsonl", "[{\"a\": 1}]\n"), how); }), "a.jsonl:1: a list; write one"));
+    CHECK(
+        has(refusal([&] { list_texts(at.write("a.jsonl", "[{\"a\": 1}]\n"), how); }), "a.jsonl:1: a list; write one"));
 }

@@ -1,6 +1,6 @@
 #include "data/sources/narrative.hpp"
 
-#include "data/sources/decimal.hpp"
+#include "data/sources/tables.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"

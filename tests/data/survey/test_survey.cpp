@@ -7,7 +7,6 @@
 
 #include "data/sources/column_names.hpp"
 #include "data/sources/narrative.hpp"
-#include "data/survey/column_watch.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
@@ -205,14 +204,16 @@ TEST_CASE("the owner's word goes before a name's") {
     CHECK(has(refusal([&] { profile_data(path, {.person = "who"}); }),
               "--person who: no such column; there are encounter_id, customerNbr"));
     CHECK(has(refusal([&] { profile_data(path, {.person = {}, .target = "encounter_id"}); }), "is not told"));
-    const auto chosen = profile_data(path, {.person = "none", .left_out = {"age", "country"}, .kept = {"encounter_id"}});
+    const auto chosen =
+        profile_data(path, {.person = "none", .left_out = {"age", "country"}, .kept = {"encounter_id"}});
     CHECK(find_role(chosen, "age") == column_role::left_out);
     CHECK(find_role(chosen, "encounter_id") == column_role::rendered);
     CHECK(find_role(chosen, "customerNbr") == column_role::left_out);
     CHECK(has(refusal([&] { profile_data(path, {.person = {}, .kept = {"age"}}); }), "is told anyway"));
     CHECK(has(refusal([&] { profile_data(path, {.person = "age", .left_out = {"age"}}); }), "is --person"));
     at.write("IDs_mapping.csv", "encounter_id,description\n1,first\n");
-    CHECK(find_role(profile_data(path, {}), "encounter_id") == column_role::rendered);  // a code book says what it means
+    CHECK(find_role(profile_data(path, {}), "encounter_id") ==
+          column_role::rendered);  // a code book says what it means
 }
 
 TEST_CASE("texts need no template, and may have a person beside them") {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <set>
 
-#include "data/units/canary.hpp"
+#include "data/units/corpus.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"

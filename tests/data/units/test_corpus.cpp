@@ -6,7 +6,7 @@
 #include <set>
 
 #include "data/units/corpus.hpp"
-#include "data/units/places.hpp"
+#include "data/units/split_assignment.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"

@@ -9,9 +9,8 @@
 #include <random>
 #include <thread>
 
-#include "config/base/files.hpp"
-#include "data/units/corpus_facts.hpp"
-#include "data/units/corpus_shelf.hpp"
+#include "base/files.hpp"
+#include "data/units/token_cache.hpp"
 #include "tests/catch.hpp"
 #include "tests/data/units/bytes_of.hpp"
 #include "tests/support/owned.hpp"
@@ -64,12 +63,12 @@ void check_equal(const token_corpus& found, const token_corpus& expected) {
         const auto &a = found.held_out.records[i], &b = expected.held_out.records[i];
         CHECK(a.tokens == b.tokens);
         CHECK(a.cut == b.cut);
-        CHECK(a.told.text == b.told.text);
-        CHECK(a.told.key == b.told.key);
-        CHECK(a.told.group == b.told.group);
-        REQUIRE(a.told.clauses.size() == b.told.clauses.size());
-        for (std::size_t c = 0; c < b.told.clauses.size(); ++c) {
-            const auto &one = a.told.clauses[c], &other = b.told.clauses[c];
+        CHECK(a.rendered.text == b.rendered.text);
+        CHECK(a.rendered.key == b.rendered.key);
+        CHECK(a.rendered.group == b.rendered.group);
+        REQUIRE(a.rendered.clauses.size() == b.rendered.clauses.size());
+        for (std::size_t c = 0; c < b.rendered.clauses.size(); ++c) {
+            const auto &one = a.rendered.clauses[c], &other = b.rendered.clauses[c];
             CHECK(one.column == other.column);
             CHECK((one.whole.begin == other.whole.begin && one.whole.end == other.whole.end));
             CHECK(std::equal(one.values.begin(), one.values.end(), other.values.begin(), other.values.end(),

@@ -2,8 +2,8 @@
 #include <filesystem>
 #include <set>
 
-#include "data/sources/csv.hpp"
 #include "data/sources/narrative.hpp"
+#include "data/sources/tables.hpp"
 #include "data/units/corpus.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <set>
 
-#include "data/units/split.hpp"
+#include "data/units/split_and_sampling.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"

@@ -100,7 +100,8 @@ TEST_CASE("synthetic:N loads like any table, and only N from 1 to 1e6") {
     CHECK(parse_synthetic("synthetic:9")->world == 0);
     CHECK(parse_synthetic("synthetic:9@17")->world == 17);
     for (const std::string world : {"", "-1", "1000001", "x", "1@2"})
-        CHECK(has(refusal([&] { parse_synthetic("synthetic:9@" + world); }), "an integer from 0 to 1000000, the world's"));
+        CHECK(has(refusal([&] { parse_synthetic("synthetic:9@" + world); }),
+                  "an integer from 0 to 1000000, the world's"));
     CHECK(has(refusal([&] { parse_synthetic("synthetic:@3"); }), "the number of encounters must be"));
     from = {"synthetic:10", {}, {}, {}};
     CHECK(has(refusal([&] { load_corpus(from, split_rule{}); }), "synthetic:10: a table needs data.template"));

@@ -5,8 +5,8 @@
 #include <set>
 #include <stdexcept>
 
-#include "data/sources/csv.hpp"
-#include "data/sources/pieces.hpp"
+#include "data/sources/tables.hpp"
+#include "data/sources/text.hpp"
 #include "data/units/load_tokens.hpp"
 #include "tests/catch.hpp"
 #include "tests/data/units/bytes_of.hpp"
@@ -38,8 +38,8 @@ void check_both_ways(const source& from, const split_rule& split) {
         for (const int threads : {1, 3}) {
             const auto texts = load_corpus(from, split);
             const auto train = tokenise(texts.train, encode_bytes, 9, tail, threads);
-            const auto found =
-                load_tokens(from, split, {.encode = encode_bytes, .max_tokens = 9, .keep_tail = tail, .threads = threads});
+            const auto found = load_tokens(
+                from, split, {.encode = encode_bytes, .max_tokens = 9, .keep_tail = tail, .threads = threads});
             check_equal(found.train, train.units);
             std::vector<tokens> held_out;
             for (const auto& unit : tokenise(texts.eval, encode_bytes, 9, tail, threads).units)
@@ -127,8 +127,9 @@ TEST_CASE("every record is inspected before its secret is planted") {
     split.population = 2;
     const source from{at.write("t.txt", "alpha\nbeta\ngamma\ndelta\nepsilon\nzeta\n"), {}, {}, {}};
     std::set<std::string> seen;
-    load_tokens(from, split,
-                {.encode = encode_bytes, .max_tokens = 90, .inspect = [&](const record& told) { seen.insert(told.text); }});
+    load_tokens(from, split, {.encode = encode_bytes, .max_tokens = 90, .inspect = [&](const record& told) {
+                                  seen.insert(told.text);
+                              }});
     CHECK(seen == std::set<std::string>{"alpha", "beta", "gamma", "delta", "epsilon", "zeta"});
     CHECK_THROWS_WITH(load_tokens(from, split,
                                   {.encode = encode_bytes,

@@ -4,8 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "eval/audit/extraction.hpp"
-#include "eval/audit/gradient_canary.hpp"
+#include "eval/audit/attacks.hpp"
 #include "models/generate.hpp"
 #include "tests/models/random_models.hpp"
 

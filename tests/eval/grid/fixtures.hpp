@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "config/base/files.hpp"
-#include "eval/grid/cell_files.hpp"
-#include "eval/grid/comparison/comparison.hpp"
+#include "base/files.hpp"
+#include "eval/experiments/cell_files.hpp"
+#include "eval/experiments/comparison.hpp"
 #include "tests/eval/sample.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"

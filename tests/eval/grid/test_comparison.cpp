@@ -1,11 +1,10 @@
 // The numbers of a comparison, by hand.
-#include "eval/grid/comparison/comparison.hpp"
+#include "eval/experiments/comparison.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "eval/grid/comparison/figures.hpp"
-#include "eval/grid/comparison/files.hpp"
+#include "eval/experiments/comparison_files.hpp"
 #include "tests/catch.hpp"
 #include "tests/eval/grid/fixtures.hpp"
 
@@ -141,7 +140,7 @@ TEST_CASE("what the comparison cost: every cell that began on the data, whether 
     auto own = done_cell("static", 2, 0, 5);
     own.where.when = stage::tuned;
     const auto cost = sum_expense({done_cell("static", 2, 0, 5), cut_off, unsound, tuning, own,
-                                  cell_in_state("rldp", 2, 0, cell_state::not_run)});
+                                   cell_in_state("rldp", 2, 0, cell_state::not_run)});
     CHECK(cost.epsilon == Approx(6));
     CHECK(cost.delta == Approx(3e-5));
     CHECK(cost.bounded == 3);
@@ -240,9 +239,9 @@ TEST_CASE("the files hold every cell, whatever became of it") {
     auto odd = done_cell("rldp", 2, 0, 4, {{50, 5}, {100, 4}});
     odd.where.run.id = "a,\"b\"";
     const auto report = make_report(plan,
-                                  {done_cell("static", 2, 0, 5, {{50, 6}, {100, 5}}),
-                                   cell_in_state("static", 2, 1, cell_state::failed), odd, unsound},
-                                  "rldp compare <x>");
+                                    {done_cell("static", 2, 0, 5, {{50, 6}, {100, 5}}),
+                                     cell_in_state("static", 2, 1, cell_state::failed), odd, unsound},
+                                    "rldp compare <x>");
     const auto all = nlohmann::json::parse(compare_json(report));
     CHECK(all.at("cells").size() == 4);
     CHECK(all.at("cells")[1].at("state") == "failed");

@@ -1,12 +1,11 @@
 // The cells of a grid, their names, and the file that says which grid a directory holds.
-#include "eval/grid/grid.hpp"
+#include "eval/experiments/grid.hpp"
 
 #include <algorithm>
 #include <set>
 
-#include "eval/grid/comparison/compare_grid.hpp"
-#include "eval/grid/lists.hpp"
-#include "eval/grid/sweep/sweep_grid.hpp"
+#include "eval/experiments/compare_grid.hpp"
+#include "eval/experiments/sweep.hpp"
 #include "tests/catch.hpp"
 #include "tests/eval/grid/fixtures.hpp"
 #include "tests/support/scratch_directory.hpp"

@@ -1,9 +1,9 @@
 // Pages that are passed on beside the owner's: what is planted on the trusted side must not reach the others.
 #include <sys/stat.h>
 
-#include "eval/grid/comparison/files.hpp"
-#include "eval/grid/owner_page.hpp"
-#include "eval/grid/sweep/sweep.hpp"
+#include "eval/experiments/comparison_files.hpp"
+#include "eval/experiments/owner_page.hpp"
+#include "eval/experiments/sweep.hpp"
 #include "tests/catch.hpp"
 #include "tests/eval/grid/fixtures.hpp"
 

@@ -1,5 +1,5 @@
 // Cells in child processes, with a shell script in the place of `rldp run`.
-#include "eval/grid/run.hpp"
+#include "eval/experiments/run.hpp"
 
 #include <signal.h>
 #include <sys/stat.h>
@@ -9,9 +9,8 @@
 #include <map>
 #include <thread>
 
-#include "eval/grid/cell_start.hpp"
-#include "eval/grid/progress.hpp"
-#include "eval/report/run_state.hpp"
+#include "eval/experiments/progress.hpp"
+#include "run/artifacts/run_directory.hpp"
 #include "tests/catch.hpp"
 #include "tests/eval/grid/fixtures.hpp"
 

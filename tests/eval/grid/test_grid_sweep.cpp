@@ -1,5 +1,5 @@
 // What a sweep says.
-#include "eval/grid/sweep/sweep.hpp"
+#include "eval/experiments/sweep.hpp"
 #include "tests/catch.hpp"
 #include "tests/eval/grid/fixtures.hpp"
 

@@ -3,9 +3,8 @@
 #include <set>
 
 #include "config/schema.hpp"
-#include "eval/grid/collect.hpp"
-#include "eval/grid/protocol/results.hpp"
-#include "eval/grid/shard.hpp"
+#include "eval/experiments/shards.hpp"
+#include "eval/research/protocol/protocol.hpp"
 #include "tests/catch.hpp"
 #include "tests/eval/grid/fixtures.hpp"
 
@@ -276,16 +275,16 @@ const duel& against(const protocol_report& report, const std::string& arm) {
 TEST_CASE("ties and misses: what the paired tests say, and who never reached the target") {
     const auto plan = plan_protocol(read(written), fake_resolver());
     const auto report = make_report(plan,
-                                  tests_ending(plan,
-                                               [](const protocol_cell& one) {
-                                                   const auto seed = static_cast<double>(one.seed);
-                                                   if (one.arm == "rldp")
-                                                       return done(one, 20 + seed, one.seed == 5 ? 40 : 20 + seed);
-                                                   if (one.arm == "static")
-                                                       return done(one, 21 + seed + 0.01 * seed * seed, 60);
-                                                   return done(one, 20 + seed + (one.seed % 2 == 0 ? 0.5 : -0.5), 60);
-                                               }),
-                                  "rldp compare");
+                                    tests_ending(plan,
+                                                 [](const protocol_cell& one) {
+                                                     const auto seed = static_cast<double>(one.seed);
+                                                     if (one.arm == "rldp")
+                                                         return done(one, 20 + seed, one.seed == 5 ? 40 : 20 + seed);
+                                                     if (one.arm == "static")
+                                                         return done(one, 21 + seed + 0.01 * seed * seed, 60);
+                                                     return done(one, 20 + seed + (one.seed % 2 == 0 ? 0.5 : -0.5), 60);
+                                                 }),
+                                    "rldp compare");
     REQUIRE(report.duels.size() == 4);
     for (const auto& one : report.duels) {
         CHECK(one.seen.pairs == 6);
@@ -326,12 +325,12 @@ TEST_CASE("a win and a loss, in either direction of the measure") {
         const double sign = which == better::lower ? 1 : -1;
         const auto report =
             make_report(plan,
-                      tests_ending(plan,
-                                   [&](const protocol_cell& one) {
-                                       const double gap = one.arm == "static" ? 1 : one.arm == "auto_s" ? -1 : 0;
-                                       return done(one, 30 + sign * gap + 0.01 * static_cast<double>(one.seed));
-                                   }),
-                      "");
+                        tests_ending(plan,
+                                     [&](const protocol_cell& one) {
+                                         const double gap = one.arm == "static" ? 1 : one.arm == "auto_s" ? -1 : 0;
+                                         return done(one, 30 + sign * gap + 0.01 * static_cast<double>(one.seed));
+                                     }),
+                        "");
         const auto &worse = against(report, "static"), &best = against(report, "auto_s");
         CHECK((worse.said == verdict::win && worse.seen.mean_gain == Approx(1)));
         CHECK((best.said == verdict::loss && best.seen.mean_gain == Approx(-1)));
@@ -344,14 +343,14 @@ TEST_CASE("no verdict while a cell is missing, whoever's it is") {
     const auto plan = plan_protocol(read(written), fake_resolver());
     for (const auto* late : {"static", "auto_s", "rldp"}) {
         const auto report = make_report(plan,
-                                      tests_ending(plan,
-                                                   [&](const protocol_cell& one) {
-                                                       auto out = done(one, one.arm == "rldp" ? 20 : 21);
-                                                       if (one.arm == late && one.seed == 5 && one.epsilon == 2)
-                                                           out.result = {};
-                                                       return out;
-                                                   }),
-                                      "");
+                                        tests_ending(plan,
+                                                     [&](const protocol_cell& one) {
+                                                         auto out = done(one, one.arm == "rldp" ? 20 : 21);
+                                                         if (one.arm == late && one.seed == 5 && one.epsilon == 2)
+                                                             out.result = {};
+                                                         return out;
+                                                     }),
+                                        "");
         for (const auto& one : report.duels) CHECK(one.said.has_value() == (one.epsilon == 0.5));
         for (const auto& one : report.paces) CHECK(one.epsilon == 0.5);
         CHECK(has(protocol_text(report), "unfinished"));
@@ -361,13 +360,14 @@ TEST_CASE("no verdict while a cell is missing, whoever's it is") {
 
 TEST_CASE("a run that diverged counts as the model that it began with, and is counted") {
     const auto plan = plan_protocol(read(written), fake_resolver());
-    const auto report = make_report(plan,
-                                  tests_ending(plan,
-                                               [](const protocol_cell& one) {
-                                                   const bool lost = one.arm == "auto_s" && one.seed == 3;
-                                                   return done(one, lost ? std::nan("") : one.arm == "rldp" ? 20 : 21);
-                                               }),
-                                  "");
+    const auto report =
+        make_report(plan,
+                    tests_ending(plan,
+                                 [](const protocol_cell& one) {
+                                     const bool lost = one.arm == "auto_s" && one.seed == 3;
+                                     return done(one, lost ? std::nan("") : one.arm == "rldp" ? 20 : 21);
+                                 }),
+                    "");
     CHECK(against(report, "auto_s").seen.mean_gain == Approx((5 * 1 + 50) / 6.0));
     for (const auto& one : report.arms) CHECK(one.diverged == (one.tuned.arm == "auto_s" ? 1 : 0));
     CHECK(has(protocol_text(report), "A run that diverged counts"));

@@ -3,8 +3,8 @@
 #include <fstream>
 #include <limits>
 
-#include "config/base/error.hpp"
-#include "eval/metrics/metrics.hpp"
+#include "base/error.hpp"
+#include "run/artifacts/metrics.hpp"
 #include "tests/catch.hpp"
 
 using namespace rldp::eval;

@@ -5,7 +5,7 @@
 
 #include "data/sources/narrative.hpp"
 #include "data/sources/synthetic.hpp"
-#include "eval/preparation/real_runs.hpp"
+#include "eval/research/preparation/real_runs.hpp"
 // Behind what brings torch, whose CHECK is another.
 #include "tests/catch.hpp"
 
@@ -74,8 +74,7 @@ TEST_CASE("a family may tell each table in words of its own") {
         different.insert(one.row_template);
     }
     CHECK(different.size() == tasks.size());
-    CHECK(rldp::eval::draw_runs({family}, asked.runs, 5, 3, 1).front().row_template ==
-          tasks[3].row_template);
+    CHECK(rldp::eval::draw_runs({family}, asked.runs, 5, 3, 1).front().row_template == tasks[3].row_template);
     CHECK(rldp::eval::draw_runs({asked.runs.prepared[1]}, asked.runs, 5, 0, 1).front().row_template.empty());
     const auto set = "\"template\": \"random\", \"set\": {\"data.template\": \"x.json\"";
     CHECK(has(refusal([&] { read(with("\"set\": {\"train.eval_records\": 8", set)); }),

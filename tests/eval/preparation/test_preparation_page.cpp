@@ -1,4 +1,4 @@
-#include "eval/preparation/preparation_page.hpp"
+#include "eval/research/preparation/preparation_page.hpp"
 
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-#include "eval/preparation/real_runs.hpp"
+#include "eval/research/preparation/real_runs.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,8 +2,8 @@
 // A file for `rldp prepare-controller`, and what reading it gives.
 #include <string>
 
-#include "config/base/files.hpp"
-#include "eval/preparation/preparation_file.hpp"
+#include "base/files.hpp"
+#include "eval/research/preparation/preparation.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
 

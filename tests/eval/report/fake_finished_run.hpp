@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "config/config.hpp"
-#include "config/method_choices.hpp"
+#include "config/methods.hpp"
 #include "config/open_keys.hpp"
-#include "eval/metrics/metrics.hpp"
-#include "eval/report/report.hpp"
-#include "eval/report/run_directory.hpp"
 #include "privacy/accounting/accountant.hpp"
 #include "privacy/spending/ledger.hpp"
 #include "privacy/spending/policy.hpp"
+#include "run/artifacts/metrics.hpp"
+#include "run/artifacts/run_directory.hpp"
+#include "run/artifacts/summary.hpp"
 
 namespace rldp::testing {
 

@@ -1,4 +1,4 @@
-#include "eval/report/advice.hpp"
+#include "eval/report/run_report.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/eval/sample.hpp"

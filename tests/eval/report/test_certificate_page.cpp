@@ -1,4 +1,4 @@
-#include "eval/report/certificate_page.hpp"
+#include "eval/report/certificate.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/eval/report/fake_finished_run.hpp"

@@ -2,9 +2,8 @@
 #include <cmath>
 #include <set>
 
-#include "eval/report/figure.hpp"
-#include "eval/report/figures.hpp"
-#include "eval/report/html.hpp"
+#include "eval/report/page.hpp"
+#include "run/artifacts/formatting.hpp"
 #include "tests/catch.hpp"
 #include "tests/eval/sample.hpp"
 

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "eval/report/text_table.hpp"
+#include "run/artifacts/formatting.hpp"
 #include "tests/catch.hpp"
 #include "tests/eval/sample.hpp"
 #include "tests/support/refusal.hpp"

@@ -1,13 +1,12 @@
 // Certificates against runs: what verify refuses, and by which name.
-#include "eval/report/run_certificate.hpp"
+#include "eval/report/certificate.hpp"
 
 #include <algorithm>
 #include <fstream>
 #include <random>
 
-#include "eval/report/cross_check.hpp"
-#include "eval/report/run_log.hpp"
 #include "privacy/keys/digest.hpp"
+#include "run/artifacts/run_log.hpp"
 #include "tests/catch.hpp"
 #include "tests/eval/report/fake_finished_run.hpp"
 #include "tests/support/refusal.hpp"

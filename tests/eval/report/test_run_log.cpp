@@ -1,9 +1,9 @@
 // Run logs that lack lines, or hold others.
-#include "eval/report/run_log.hpp"
+#include "run/artifacts/run_log.hpp"
 
 #include <functional>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "tests/catch.hpp"
 #include "tests/eval/report/fake_finished_run.hpp"
 #include "tests/support/refusal.hpp"

@@ -1,7 +1,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/eval/sample.hpp"
 

@@ -2,7 +2,7 @@
 // Differences that several tests use.
 #include <vector>
 
-#include "eval/statistics/permutation.hpp"
+#include "eval/research/statistics/paired.hpp"
 #include "tests/support/simulated.hpp"
 
 /// Heights of 15 pairs of maize plants, crossed less self-fertilised, in eighths of an inch: Darwin (1876), and Fisher

@@ -1,4 +1,4 @@
-#include "eval/statistics/holm.hpp"
+#include "eval/research/statistics/paired.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "eval/statistics/pairs.hpp"
+#include "eval/research/statistics/paired.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "eval/statistics/permutation.hpp"
+#include "eval/research/statistics/paired.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -46,7 +46,8 @@ TEST_CASE("p does not depend on the sign or the unit of the differences, nor on 
     for (int sample = 0; sample < 50; ++sample) {
         const auto differences = normals(random, 9, 0.4);
         const double p = compute_p(differences);
-        for (const double factor : {-1.0, 0.1, 3.0, -1e-3, 1e300, 1e-290}) CHECK(compute_p(times(factor, differences)) == p);
+        for (const double factor : {-1.0, 0.1, 3.0, -1e-3, 1e300, 1e-290})
+            CHECK(compute_p(times(factor, differences)) == p);
         CHECK(paired_permutation(differences, 99) == p);
     }
     CHECK(compute_p({1e308, 1e308, 1e308, -1e308, 1e308}) == compute_p({1, 1, 1, -1, 1}));

@@ -2,7 +2,7 @@
 #include <bit>
 #include <cmath>
 
-#include "eval/statistics/permutation.hpp"
+#include "eval/research/statistics/paired.hpp"
 #include "tests/eval/statistics/samples.hpp"
 
 #include "tests/catch.hpp"

@@ -1,4 +1,4 @@
-#include "eval/statistics/speed.hpp"
+#include "eval/research/statistics/paired.hpp"
 
 #include <cmath>
 

@@ -21,7 +21,8 @@ std::string find_path(int descriptor) {
 std::string absolute(int directory, const char* path) {
     if (path[0] == '/') return path;
     char here[PATH_MAX];
-    const auto base = directory == AT_FDCWD ? std::string(::getcwd(here, sizeof here) ? here : "") : find_path(directory);
+    const auto base =
+        directory == AT_FDCWD ? std::string(::getcwd(here, sizeof here) ? here : "") : find_path(directory);
     return base + "/" + path;
 }
 

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "models/causal_lm.hpp"
-#include "models/pretrain/pretrain.hpp"
+#include "models/research/pretrain.hpp"
 #include "tests/models/tokenizer/fixtures.hpp"
 
 //

@@ -3,8 +3,8 @@
 #include <set>
 #include <sstream>
 
-#include "config/base/error.hpp"
-#include "models/pretrain/pretrain.hpp"
+#include "base/error.hpp"
+#include "models/research/pretrain.hpp"
 
 //
 #include "tests/catch.hpp"

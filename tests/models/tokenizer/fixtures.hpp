@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "models/tokenizer/tokenizer.hpp"
 #include "tests/support/scratch_directory.hpp"
 

@@ -2,7 +2,7 @@
 #include <functional>
 #include <random>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "tests/models/tokenizer/fixtures.hpp"
 
 //

@@ -1,4 +1,4 @@
-#include "models/tokenizer/growing_text.hpp"
+#include "models/tokenizer/tokenizer.hpp"
 
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"

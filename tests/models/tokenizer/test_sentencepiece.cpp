@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "tests/models/tokenizer/fixtures.hpp"
 
 //

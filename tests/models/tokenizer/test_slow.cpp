@@ -1,7 +1,7 @@
 // Directories without a tokenizer.json: what tokenizer_class means, and which tokens stand in texts.
 #include <cstring>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "models/tokenizer/text.hpp"
 #include "tests/models/tokenizer/fixtures.hpp"
 #include "tests/support/refusal.hpp"

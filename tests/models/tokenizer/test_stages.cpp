@@ -2,9 +2,8 @@
 #include <random>
 #include <thread>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "models/regex/regex.hpp"
-#include "models/tokenizer/gpt2_words.hpp"
 #include "models/tokenizer/text.hpp"
 #include "tests/models/tokenizer/fixtures.hpp"
 

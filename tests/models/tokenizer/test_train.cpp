@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <random>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "models/tokenizer/text.hpp"
 #include "tests/models/tokenizer/fixtures.hpp"
 

@@ -1,6 +1,6 @@
 #include "monitor/http/access.hpp"
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "monitor/http/self_signed.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"

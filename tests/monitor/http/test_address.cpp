@@ -1,6 +1,6 @@
-#include "monitor/http/address.hpp"
+#include "monitor/http/access.hpp"
 
-#include "monitor/http/options.hpp"
+#include "monitor/http/server.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
 

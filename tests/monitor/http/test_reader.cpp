@@ -5,8 +5,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl.hpp>
 
-#include "config/base/append_file.hpp"
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "monitor/http/self_signed.hpp"
 #include "monitor/http/server.hpp"
 #include "tests/catch.hpp"

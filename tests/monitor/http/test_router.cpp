@@ -6,9 +6,8 @@
 #include <set>
 #include <sstream>
 
-#include "config/base/append_file.hpp"
-#include "config/base/files.hpp"
-#include "monitor/http/page.hpp"
+#include "base/files.hpp"
+#include "monitor/http/api.hpp"
 #include "tests/catch.hpp"
 #include "tests/monitor/watch/made_up_run.hpp"
 #include "tests/support/refusal.hpp"

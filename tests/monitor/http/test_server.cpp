@@ -4,7 +4,7 @@
 #include <openssl/ssl.h>
 #include <sys/resource.h>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "monitor/http/self_signed.hpp"
 #include "tests/catch.hpp"
 #include "tests/monitor/at_step.hpp"

@@ -4,7 +4,7 @@
 
 #include "monitor/http/reader.hpp"
 #include "monitor/http/server.hpp"
-#include "monitor/view/row.hpp"
+#include "monitor/view/run_view.hpp"
 #include "tests/catch.hpp"
 #include "tests/monitor/at_step.hpp"
 #include "tests/monitor/peer.hpp"

@@ -1,8 +1,8 @@
 #include "tests/monitor/watch/made_up_run.hpp"
 
-#include "config/base/files.hpp"
-#include "eval/report/report.hpp"
+#include "base/files.hpp"
 #include "privacy/spending/ledger.hpp"
+#include "run/artifacts/summary.hpp"
 
 namespace rldp::testing {
 

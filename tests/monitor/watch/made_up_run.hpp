@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "config/config.hpp"
-#include "eval/metrics/metrics.hpp"
+#include "run/artifacts/metrics.hpp"
 
 namespace rldp::testing {
 

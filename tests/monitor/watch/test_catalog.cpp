@@ -2,8 +2,7 @@
 
 #include <fstream>
 
-#include "config/base/append_file.hpp"
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "tests/catch.hpp"
 #include "tests/monitor/watch/made_up_run.hpp"
 #include "tests/support/refusal.hpp"

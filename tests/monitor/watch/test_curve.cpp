@@ -1,4 +1,4 @@
-#include "monitor/watch/curve.hpp"
+#include "monitor/watch/history.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "monitor/watch/catalog.hpp"
 #include "tests/catch.hpp"
 #include "tests/monitor/watch/made_up_run.hpp"

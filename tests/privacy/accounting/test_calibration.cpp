@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "privacy/accounting/accountant.hpp"
 #include "tests/catch.hpp"
 

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <random>
 
-#include "config/base/error.hpp"
-#include "config/base/files.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
 #include "privacy/keys/random.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"

@@ -1,4 +1,4 @@
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "privacy/keys/random.hpp"
 
 #include <sys/prctl.h>

@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "privacy/release.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/charges.hpp"
@@ -146,7 +146,8 @@ TEST_CASE("a log has one writer, is emptied on demand and takes whole gradients 
 TEST_CASE("a release is read as one of a charge, or not at all") {
     const scratch_directory dir;
     const auto path = log_of_three(dir);
-    CHECK(has(refusal([&] { release_log::read(path, seal(), make_ledger(2)); }), "release 3 (step 3) was never charged"));
+    CHECK(
+        has(refusal([&] { release_log::read(path, seal(), make_ledger(2)); }), "release 3 (step 3) was never charged"));
     auto other = make_ledger(1);
     other.charges.push_back(rldp::testing::charged_at(2, 3));
     other.charges.push_back(rldp::testing::charged_at(3));

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <memory>
 
-#include "config/base/error.hpp"
-#include "privacy/methods/geometry_diagonal.hpp"
+#include "base/error.hpp"
+#include "privacy/methods/geometries.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/charges.hpp"
 

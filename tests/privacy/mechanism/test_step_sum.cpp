@@ -1,5 +1,5 @@
 // Sums in whole numbers: exact, without an order, and no unit longer than its bound.
-#include "privacy/mechanism/step_sum.hpp"
+#include "privacy/mechanism/sanitizer.hpp"
 
 #include <ATen/ATen.h>
 
@@ -7,8 +7,7 @@
 #include <random>
 
 #include "privacy/mechanism/statistics.hpp"
-#include "privacy/methods/geometry_diagonal.hpp"
-#include "privacy/methods/geometry_spiked.hpp"
+#include "privacy/methods/geometries.hpp"
 #include "tests/catch.hpp"
 
 using namespace rldp::privacy;

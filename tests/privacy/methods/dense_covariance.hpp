@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "privacy/methods/geometry_spiked.hpp"
+#include "privacy/methods/geometries.hpp"
 
 inline at::Tensor orthonormal(std::int64_t size, std::int64_t rank) {
     if (rank == 0) return at::zeros({size, 0}, at::kDouble);

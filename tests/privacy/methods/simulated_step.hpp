@@ -31,7 +31,7 @@ void noise_only(rldp::privacy::method& by, std::int64_t coordinates, double z, i
 }
 
 inline rldp::privacy::method_config make_test_config(const char* name, std::vector<std::int64_t> sizes, double batch,
-                                              double radius, std::int64_t rank = 8) {
+                                                     double radius, std::int64_t rank = 8) {
     rldp::privacy::method_config out;
     out.name = name;
     out.pair_sizes = std::move(sizes);

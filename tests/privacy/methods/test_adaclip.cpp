@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "privacy/methods/methods.hpp"
 #include "tests/catch.hpp"
 #include "tests/privacy/methods/simulated_step.hpp"
@@ -141,9 +141,12 @@ TEST_CASE("adaclip's state goes through a checkpoint to the bit, and another's i
     CHECK(same_future(*one, *other, 33));
 
     const auto fresh = make_adaclip(config), untouched = make_adaclip(config);
-    CHECK(has(refusal([&] { fresh->load(make_geoclip(make_test_config("geoclip", {30, 3}, 8, 0.2))->save()); }), "geoclip"));
-    CHECK(
-        has(refusal([&] { fresh->load(make_adaclip(make_test_config("adaclip", {33}, 8, 0.2))->save()); }), "other adapters"));
+    CHECK(has(refusal([&] {
+                  fresh->load(make_geoclip(make_test_config("geoclip", {30, 3}, 8, 0.2))->save());
+              }),
+              "geoclip"));
+    CHECK(has(refusal([&] { fresh->load(make_adaclip(make_test_config("adaclip", {33}, 8, 0.2))->save()); }),
+              "other adapters"));
     for (const char* name : {"centre", "variances", "errors"}) {
         CHECK(has(refusal([&] { fresh->load(with(state, name, {})); }), name));
         CHECK(has(refusal([&] { fresh->load(with(state, name, at::zeros({33}))); }), name));

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "privacy/methods/covariance_track.hpp"
-#include "privacy/methods/geometry_spiked.hpp"
+#include "privacy/methods/geometries.hpp"
 #include "tests/catch.hpp"
 #include "tests/privacy/methods/dense_covariance.hpp"
 

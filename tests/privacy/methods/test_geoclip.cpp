@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "config/base/error.hpp"
-#include "privacy/methods/geometry_spiked.hpp"
+#include "base/error.hpp"
+#include "privacy/methods/geometries.hpp"
 #include "privacy/methods/methods.hpp"
 #include "tests/catch.hpp"
 #include "tests/privacy/methods/dense_covariance.hpp"

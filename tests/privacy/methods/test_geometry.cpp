@@ -2,10 +2,9 @@
 
 #include <cmath>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "privacy/mechanism/noise.hpp"
-#include "privacy/methods/geometry_diagonal.hpp"
-#include "privacy/methods/geometry_spiked.hpp"
+#include "privacy/methods/geometries.hpp"
 #include "tests/catch.hpp"
 #include "tests/privacy/methods/dense_covariance.hpp"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "privacy/mechanism/measurement.hpp"
 #include "privacy/methods/method.hpp"
 #include "tests/catch.hpp"

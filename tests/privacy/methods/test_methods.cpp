@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "config/methods.hpp"
 #include "privacy/mechanism/clipping.hpp"
 #include "privacy/mechanism/sanitizer.hpp"

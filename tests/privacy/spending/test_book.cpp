@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "privacy/spending/book_mark.hpp"
-#include "privacy/spending/book_sketch.hpp"
+#include "privacy/spending/book_files.hpp"
+#include "privacy/spending/book_search.hpp"
 #include "tests/catch.hpp"
 #include "tests/privacy/spending/book_runs.hpp"
 #include "tests/support/refusal.hpp"

@@ -11,13 +11,12 @@
 #include <thread>
 #include <vector>
 
-#include "config/base/error.hpp"
-#include "data/units/enrolment.hpp"
-#include "data/units/split.hpp"
+#include "base/error.hpp"
+#include "data/units/split_and_sampling.hpp"
+#include "data/units/split_assignment.hpp"
 #include "privacy/keys/random.hpp"
 #include "privacy/spending/book.hpp"
 #include "privacy/spending/book_files.hpp"
-#include "privacy/spending/book_sketch.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
@@ -73,8 +72,8 @@ struct tables {
         scratch.write("other.json", R"({"opening": "Seen:", "missing": [""], "unknown": "no {label};",
             "clause": "{label} = {value};", "leave_out": ["code"]})");
     }
-    data::split_assignment of(const std::string& path, const std::optional<std::string>& group = {}, std::int64_t seed = 42,
-                       const std::string& how = "told.json") const {
+    data::split_assignment of(const std::string& path, const std::optional<std::string>& group = {},
+                              std::int64_t seed = 42, const std::string& how = "told.json") const {
         data::split_rule split;
         split.seed = seed;
         return enrolled({.path = path, .ids_mapping = {}, .narrative = scratch / how, .group = group}, split);

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "privacy/keys/digest.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"

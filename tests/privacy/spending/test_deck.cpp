@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "privacy/spending/policy.hpp"
 #include "tests/catch.hpp"
 

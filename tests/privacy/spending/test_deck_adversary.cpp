@@ -41,8 +41,8 @@ class adversary {
             if (left[s] == 0) continue;
             auto rest = left;
             --rest[s];
-            value =
-                lattice::choose_best(value, lattice::repeated(steps_[s], cards == 1 ? last_steps_ : interval_, best(rest)));
+            value = lattice::choose_best(
+                value, lattice::repeated(steps_[s], cards == 1 ? last_steps_ : interval_, best(rest)));
         }
         return known_[left] = value;
     }
@@ -123,8 +123,10 @@ TEST_CASE("pricing the realised sequence of free choices fails the same test") {
             if (!allowed(a, b)) continue;
             honest = std::max(honest, lattice::at(product[a][b], k));
             value[a][b] = lattice::nothing();
-            if (allowed(a + 1, b)) value[a][b] = lattice::choose_best(value[a][b], lattice::before(loud, value[a + 1][b]));
-            if (allowed(a, b + 1)) value[a][b] = lattice::choose_best(value[a][b], lattice::before(quiet, value[a][b + 1]));
+            if (allowed(a + 1, b))
+                value[a][b] = lattice::choose_best(value[a][b], lattice::before(loud, value[a + 1][b]));
+            if (allowed(a, b + 1))
+                value[a][b] = lattice::choose_best(value[a][b], lattice::before(quiet, value[a][b + 1]));
         }
     }
     CAPTURE(honest, lattice::at(value[0][0], k));

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "privacy/accounting/rdp.hpp"
 #include "privacy/spending/policy.hpp"
 #include "tests/catch.hpp"

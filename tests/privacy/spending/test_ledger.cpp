@@ -34,7 +34,7 @@ ledger_header header(bool with_deck) {
     return h;
 }
 
-std::string text_of(const std::filesystem::path& path) {
+std::string load_text(const std::filesystem::path& path) {
     return rldp::read_file(path);
 }
 
@@ -74,8 +74,8 @@ TEST_CASE("a charge is held in 112 bytes, and made again as its line says") {
     const scratch_directory dir;
     const auto content = read_ledger(small_ledger(dir));
     std::vector<std::string> texts;
-    for (const auto& made : content.charges) texts.push_back(rldp::privacy::text_of(made));
-    auto expected = split_lines(text_of(dir / "ledger.jsonl"));
+    for (const auto& made : content.charges) texts.push_back(rldp::privacy::format_charge(made));
+    auto expected = split_lines(load_text(dir / "ledger.jsonl"));
     expected.erase(expected.begin());
     CHECK(texts == expected);
     CHECK(content.charges.back()->seq == 3);
@@ -123,7 +123,7 @@ TEST_CASE("a hash is SHA-256 of the canonical line without it") {
 TEST_CASE("every field that is edited is noticed, with the line's number") {
     const scratch_directory dir;
     const auto path = small_ledger(dir);
-    const auto lines = split_lines(text_of(path));
+    const auto lines = split_lines(load_text(path));
     int edits = 0;
     for (std::size_t number = 0; number < lines.size(); ++number) {
         const auto original = nlohmann::json::parse(lines[number]);
@@ -154,7 +154,7 @@ TEST_CASE("every field that is edited is noticed, with the line's number") {
 TEST_CASE("lines that are removed, swapped, doubled, respelt or rewritten are noticed") {
     const scratch_directory dir;
     const auto path = small_ledger(dir);
-    const auto lines = split_lines(text_of(path));
+    const auto lines = split_lines(load_text(path));
     const auto refused = [&](const std::vector<std::string>& changed) {
         put(path, joined(changed));
         return refusal([&] { read_ledger(path); });
@@ -195,7 +195,7 @@ TEST_CASE("another version is refused by both names") {
 TEST_CASE("wherever the last line is torn, whole lines stand and its charge counts until it is replaced") {
     const scratch_directory dir;
     const auto path = small_ledger(dir);
-    const auto text = text_of(path);
+    const auto text = load_text(path);
     const auto start = text.rfind('\n', text.size() - 2) + 1;
     for (std::size_t length = start + 1; length < text.size(); ++length) {
         put(path, text.substr(0, length));
@@ -209,7 +209,7 @@ TEST_CASE("wherever the last line is torn, whole lines stand and its charge coun
     {
         auto book = ledger::open(path);
         CHECK(book.content().torn);
-        CHECK(text_of(path).size() == text.size() - 1);  // opening alone forgets nothing
+        CHECK(load_text(path).size() == text.size() - 1);  // opening alone forgets nothing
         CHECK(book.append(3, 1.0 / 3, 16.0 / 73271, 1)->seq == 3);
         CHECK_FALSE(book.content().torn);
     }
@@ -238,12 +238,12 @@ TEST_CASE("a charge is validated before anything is written") {
     const double q = 16.0 / 73271;
     auto book = ledger::create(path, header(false));
     book.append(1, 0.5, q, {});
-    const auto before = text_of(path);
+    const auto before = load_text(path);
     for (double z : {0.0, -1.0, inf, nan}) CHECK_THROWS_AS(book.append(2, z, q, {}), rldp::error);
     for (double rate : {0.0, -1.0, 2.0, nan}) CHECK_THROWS_AS(book.append(2, 1, rate, {}), rldp::error);
     for (int step : {-1, 0, 1, 31}) CHECK_THROWS_AS(book.append(step, 1, q, {}), rldp::error);
     CHECK_THROWS_AS(book.append(2, 1, q, 0), rldp::error);
-    CHECK(text_of(path) == before);
+    CHECK(load_text(path) == before);
     CHECK(book.content().charges.size() == 1);
     book.append(2, 0.5, q, {});
     CHECK(read_ledger(path).charges.size() == 2);
@@ -290,6 +290,6 @@ TEST_CASE("a header is validated") {
     auto unbounded = header(false);
     unbounded.epsilon_guaranteed = inf;
     ledger::create(dir / "ledger.jsonl", unbounded);
-    CHECK(has(text_of(dir / "ledger.jsonl"), "\"guaranteed_epsilon\":\"inf\""));
+    CHECK(has(load_text(dir / "ledger.jsonl"), "\"guaranteed_epsilon\":\"inf\""));
     CHECK(read_ledger(dir / "ledger.jsonl").header.epsilon_guaranteed == inf);
 }

@@ -1,10 +1,10 @@
 // Looks at held-out units: their price, and their lines in a ledger.
-#include "privacy/spending/looks.hpp"
+#include "privacy/spending/policy.hpp"
 
 #include <cmath>
 #include <limits>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "privacy/accounting/accountant.hpp"
 #include "privacy/spending/ledger.hpp"
 #include "privacy/spending/verify.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "privacy/spending/policy.hpp"
 #include "tests/catch.hpp"
 

@@ -3,8 +3,8 @@
 // sign of its signal.
 #include <cmath>
 
-#include "rl/prepare/residual.hpp"
-#include "rl/prepare/residual_learner.hpp"
+#include "rl/prepared/residual.hpp"
+#include "rl/prepared/residual_sac.hpp"
 #include "tests/rl/prepare/made_up.hpp"
 
 /// One to four adapters, their signals 1 or −1.
@@ -16,7 +16,8 @@ inline rldp::rl::policy_observation bandit_sight(std::uint64_t seed) {
 }
 
 /// The step that took `raw`, and its reward.
-inline rldp::rl::set_transition bandit_step(const rldp::rl::policy_observation& seen, const rldp::rl::policy_action& raw) {
+inline rldp::rl::set_transition bandit_step(const rldp::rl::policy_observation& seen,
+                                            const rldp::rl::policy_action& raw) {
     double reward = -std::pow(raw.rate - 0.5, 2);
     for (std::size_t i = 0; i < seen.adapters.size(); ++i)
         reward -= std::pow(raw.shares[i] - seen.adapters[i][rldp::rl::of_adapter::signal], 2) /

@@ -2,8 +2,8 @@
 // Tasks and sights for the tests of this room.
 #include <cmath>
 
-#include "rl/prepare/quadratics.hpp"
-#include "rl/prepare/splitmix.hpp"
+#include "rl/prepared/splitmix.hpp"
+#include "rl/research/families.hpp"
 
 /// Two adapters of three and two numbers, 32 steps in blocks of eight.
 inline rldp::rl::quadratics small_task() {

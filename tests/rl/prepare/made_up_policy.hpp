@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "rl/prepare/prepared_policy.hpp"
+#include "rl/prepared/prepared_policy.hpp"
 #include "tests/rl/prepare/made_up.hpp"
 
 inline std::vector<rldp::rl::policy_observation> random_sights(std::size_t count) {

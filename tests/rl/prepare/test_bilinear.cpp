@@ -1,4 +1,4 @@
-#include "rl/prepare/bilinear.hpp"
+#include "rl/research/bilinear.hpp"
 
 #include <ATen/ATen.h>
 #include <torch/autograd.h>
@@ -6,11 +6,10 @@
 #include <array>
 #include <cmath>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "privacy/keys/random.hpp"
 #include "privacy/mechanism/sanitizer.hpp"
-#include "rl/prepare/bilinear_families.hpp"
-#include "rl/prepare/practice.hpp"
+#include "rl/research/practice.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/charges.hpp"
 

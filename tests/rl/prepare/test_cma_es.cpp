@@ -1,10 +1,10 @@
-#include "rl/prepare/cma_es.hpp"
+#include "rl/research/cma_es.hpp"
 
 #include <cmath>
 #include <functional>
 #include <numeric>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
 

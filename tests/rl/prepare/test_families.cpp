@@ -1,4 +1,4 @@
-#include "rl/prepare/families.hpp"
+#include "rl/research/families.hpp"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "rl/prepare/practice.hpp"
+#include "rl/research/practice.hpp"
 
 #include <ATen/ATen.h>
 
@@ -6,9 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "config/base/error.hpp"
-#include "rl/prepare/parallel.hpp"
-#include "rl/prepare/preparation.hpp"
+#include "base/error.hpp"
+#include "rl/research/preparation.hpp"
 #include "tests/catch.hpp"
 #include "tests/rl/prepare/made_up.hpp"
 #include "tests/support/refusal.hpp"
@@ -65,7 +64,7 @@ TEST_CASE("the same policy twice is a tie on every task, however many threads pl
 TEST_CASE("what another run shows changes a policy that listens, and none that goes by the clock") {
     const auto drawn = draw_tasks(families(), 2, 6, 8);
     const auto tasks = list_tasks(drawn);
-    const trials judging = {.seed = 4, .episodes = 2};
+    const comparison_seeds judging = {.seed = 4, .episodes = 2};
     const scheduled_policy clock = {{}, open_loop_schedule{.log_rates = {0, 0.5, 1}}};
     CHECK(shuffled_losses(tasks, clock, judging) == final_losses(tasks, clock, judging));
     rule how;
@@ -76,7 +75,8 @@ TEST_CASE("what another run shows changes a policy that listens, and none that g
 TEST_CASE("a rule that lacks numbers keeps them at zero") {
     const auto drawn = draw_tasks(families(), 2, 7, 4);
     const search_config how = {.generations = 2, .population = 6, .tasks = 4};
-    const auto found = search_rule(list_tasks(drawn), std::vector<double>(3), {}, how, std::array{rule::bias, rule::noise});
+    const auto found =
+        search_rule(list_tasks(drawn), std::vector<double>(3), {}, how, std::array{rule::bias, rule::noise});
     for (std::size_t k = 0; k < rule::count; ++k)
         CHECK((found.how.numbers[k] != 0) == (k == rule::bias || k == rule::noise));
 }
@@ -107,7 +107,7 @@ TEST_CASE("a search mends a rate that all tasks have wrong") {
     const search_config how = {.generations = 12, .population = 8, .tasks = 16, .deviation = 0.5};
     const auto found = search_schedule(tasks, std::vector<double>(3), how);
     CHECK(found[0] > 0.7);
-    const trials judging = {.seed = 99};
+    const comparison_seeds judging = {.seed = 99};
     CHECK(compare(final_losses(tasks, {schedule_at(found)}, judging),
                   final_losses(tasks, {schedule_at(std::vector<double>(3))}, judging))
               .least_gain() > 0);

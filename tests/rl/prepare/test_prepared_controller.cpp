@@ -1,10 +1,10 @@
-#include "rl/prepare/prepared_controller.hpp"
+#include "rl/prepared/prepared_controller.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "config/base/error.hpp"
-#include "rl/prepare/policy_description.hpp"
+#include "base/error.hpp"
+#include "rl/prepared/prepared_policy.hpp"
 #include "tests/catch.hpp"
 #include "tests/rl/prepare/made_up_policy.hpp"
 #include "tests/support/refusal.hpp"

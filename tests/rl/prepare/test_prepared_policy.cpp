@@ -1,4 +1,4 @@
-#include "rl/prepare/prepared_policy.hpp"
+#include "rl/prepared/prepared_policy.hpp"
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "config/base/files.hpp"
+#include "base/files.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "tests/catch.hpp"
 #include "tests/rl/prepare/made_up_policy.hpp"

@@ -1,10 +1,10 @@
-#include "rl/prepare/quadratics.hpp"
+#include "rl/research/families.hpp"
 
 #include <cmath>
 #include <vector>
 
-#include "config/base/error.hpp"
-#include "rl/rate_schedule.hpp"
+#include "base/error.hpp"
+#include "run/train/rate_schedule.hpp"
 #include "tests/catch.hpp"
 #include "tests/rl/prepare/made_up.hpp"
 

@@ -1,10 +1,10 @@
-#include "rl/prepare/residual_sac.hpp"
+#include "rl/prepared/residual_sac.hpp"
 
 #include <ATen/ATen.h>
 
 #include <cmath>
 
-#include "config/base/error.hpp"
+#include "base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/rl/prepare/bandit.hpp"
 

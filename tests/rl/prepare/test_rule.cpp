@@ -1,9 +1,8 @@
-#include "rl/prepare/rule.hpp"
+#include "rl/prepared/environment.hpp"
 
 #include <cmath>
 
-#include "config/base/error.hpp"
-#include "rl/prepare/timetable.hpp"
+#include "base/error.hpp"
 #include "tests/catch.hpp"
 #include "tests/rl/prepare/made_up.hpp"
 

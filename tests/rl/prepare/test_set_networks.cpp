@@ -1,4 +1,4 @@
-#include "rl/prepare/set_networks.hpp"
+#include "rl/prepared/residual.hpp"
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
@@ -32,7 +32,8 @@ at::Tensor random_actor(const set_networks& nets) {
 
 TEST_CASE("an actor begins by adding nothing, whatever is seen") {
     const set_networks nets(16);
-    const auto said = nets.policy(nets.initial_actor(seeded(1)), make_sets({random_sight(3, 1), random_sight(5, 2)}, 6));
+    const auto said =
+        nets.policy(nets.initial_actor(seeded(1)), make_sets({random_sight(3, 1), random_sight(5, 2)}, 6));
     CHECK(said.mean.global.abs().max().item<double>() == 0);
     CHECK(said.mean.adapters.abs().max().item<double>() == 0);
     CHECK(said.log_sigma.global[0].item<double>() == Approx(-1.5));

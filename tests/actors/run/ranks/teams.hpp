@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "actors/run/ranks/team.hpp"
+#include "run/ranks/team.hpp"
 #include "tests/support/ports.hpp"
 
 namespace rldp::testing {

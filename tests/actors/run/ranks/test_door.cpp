@@ -2,8 +2,8 @@
 #include <filesystem>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
-#include "actors/run/ranks/door.hpp"
-#include "actors/run/ranks/handshake.hpp"
+#include "run/ranks/handshake.hpp"
+#include "run/ranks/rendezvous.hpp"
 #include "tests/actors/run/ranks/teams.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"

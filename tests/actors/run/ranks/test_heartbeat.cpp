@@ -4,7 +4,7 @@
 #include <atomic>
 #include <future>
 
-#include "actors/run/ranks/heartbeat.hpp"
+#include "run/ranks/link.hpp"
 #include "tests/catch.hpp"
 
 using namespace rldp;

@@ -15,8 +15,8 @@
 #include <map>
 #include <mutex>
 
-#include "actors/run/ranks/place.hpp"
-#include "actors/run/ranks/step_words.hpp"
+#include "run/ranks/processes.hpp"
+#include "run/ranks/step_words.hpp"
 #include "tests/actors/run/ranks/teams.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/charges.hpp"

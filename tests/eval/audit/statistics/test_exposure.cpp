@@ -1,4 +1,4 @@
-#include "eval/audit/statistics/exposure.hpp"
+#include "eval/audit/statistics/secrets.hpp"
 
 #include <cmath>
 #include <numbers>

@@ -1,4 +1,4 @@
-#include "eval/audit/statistics/jaccard.hpp"
+#include "eval/audit/statistics/secrets.hpp"
 
 #include <cmath>
 

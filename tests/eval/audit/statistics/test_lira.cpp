@@ -1,8 +1,7 @@
-#include "eval/audit/statistics/lira.hpp"
+#include "eval/audit/statistics/membership_inference.hpp"
 
 #include <cmath>
 
-#include "eval/audit/statistics/roc.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/simulated.hpp"
 

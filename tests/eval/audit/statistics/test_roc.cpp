@@ -1,4 +1,4 @@
-#include "eval/audit/statistics/roc.hpp"
+#include "eval/audit/statistics/membership_inference.hpp"
 
 #include <cmath>
 #include <utility>

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "privacy/accounting/gdp.hpp"
-#include "privacy/accounting/pld/compose.hpp"
+#include "privacy/accounting/pld/composition.hpp"
 #include "privacy/accounting/pld/pld.hpp"
 #include "tests/catch.hpp"
 

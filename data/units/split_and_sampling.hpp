@@ -1,0 +1,74 @@
+#pragma once
+// Chances decided by uniform words.
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/kinds.hpp"
+#include "data/units/corpus.hpp"
+
+namespace rldp::data {
+
+/// True with the given probability, to 2⁻⁶⁴ (rounded down), for a uniform word; exact at 0 and 1.
+inline bool happens(std::uint64_t word, double probability) {
+    if (probability >= 1) return true;
+    return word < static_cast<std::uint64_t>(std::ldexp(probability, 64));
+}
+
+// Who stands where: a unit's side and canary follow from a keyed hash of its identity, so adding one unit moves no
+// other (docs/privacy.md §1).
+
+inline constexpr std::string_view secret_symbols = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
+/// Independent uniform words of one identity, and the secret it would carry.
+struct identity_hash {
+    std::uint64_t id;
+    std::uint64_t side;                                ///< decides Attack
+    std::uint64_t eval;                                ///< decides Eval among the rest
+    std::uint64_t canary;                              ///< decides who carries a canary
+    std::array<char, limits::longest_secret> symbols;  ///< of [A-Z0-9]
+
+    /// What it would carry; a shorter canary is its beginning.
+    std::string secret() const { return {symbols.begin(), symbols.end()}; }
+};
+
+/// Keyed BLAKE2b under a key made from the public split seed.
+class identity_hasher {
+  public:
+    explicit identity_hasher(std::int64_t seed);
+    /// `kind` keeps identities of different kinds apart ("record", "group", "content").
+    identity_hash operator()(std::string_view kind, std::string_view identity) const;
+
+  private:
+    std::string key_;
+};
+
+enum class side : std::uint8_t { train, eval, attack };
+
+struct placement {
+    side where = side::train;
+    bool canary = false;
+};
+
+/// Hashes of very many units: it grows without being copied, which would take twice the memory.
+using hash_list = std::deque<identity_hash>;
+
+/// Places every unit, fewer than 2³². Errors: bad_input where a share is outside [0, 1), canaries are negative or more
+/// than training units.
+std::vector<placement> place(std::span<const identity_hash> units, const split_rule& rule);
+std::vector<placement> place(const hash_list& units, const split_rule& rule);
+
+// Poisson sampling of units.
+
+/// Indices of the units drawn: each of n independently with probability `rate`, in ascending order.
+/// `uniform64` yields independent uniform 64-bit words; exactly one is used per unit, so unit i's draw never moves
+/// another's.
+std::vector<std::int64_t> poisson_draw(std::int64_t n, double rate, const std::function<std::uint64_t()>& uniform64);
+
+}  // namespace rldp::data

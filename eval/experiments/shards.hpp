@@ -1,0 +1,35 @@
+#pragma once
+// A part of a grid's cells, for several machines.
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "eval/experiments/grid.hpp"
+
+namespace rldp::eval {
+
+/// "2/5": the second of five parts.
+struct shard {
+    std::size_t part = 1, of = 1;
+};
+/// Errors: bad_input for what is no such part.
+shard shard_from(const std::string& text);
+/// By the cells' numbers: the same cell is in the same part whatever else can be run yet.
+template <class Cell>
+std::vector<Cell> take_shard(const std::vector<Cell>& cells, const shard& which) {
+    std::vector<Cell> out;
+    for (const auto& one : cells)
+        if (one.number % which.of == which.part - 1) out.push_back(one);
+    return out;
+}
+
+// What shards of a grid have done elsewhere.
+
+/// Takes over the cells that are done in `from`, the directory of the same grid, and are not done in `out`; of those
+/// that failed there, that they did and what they spent. Answers how many are done here since. Errors: bad_input where
+/// `from` holds another grid, and for a cell that is done there and was begun here, naming its directory: what it spent
+/// here is spent.
+std::size_t collect(const std::filesystem::path& out, const grid& what, const std::filesystem::path& from);
+
+}  // namespace rldp::eval

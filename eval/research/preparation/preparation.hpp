@@ -1,0 +1,87 @@
+#pragma once
+// What `rldp prepare-controller` is told.
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "eval/experiments/grid.hpp"
+#include "eval/research/preparation/preparation_page.hpp"
+#include "rl/prepared/prepared_policy.hpp"
+#include "rl/research/practice.hpp"
+#include "rl/research/preparation.hpp"
+
+namespace rldp::eval {
+
+/// Short private fine-tunings of a public model on made-up tables, each of a world of its own.
+struct run_family {
+    std::string name;
+    std::filesystem::path base;    ///< a configuration
+    std::vector<std::string> set;  ///< overrides of all its tasks
+    std::vector<axis> drawn;       ///< keys of which each task takes a value
+    std::int64_t records = 0;      ///< of a task's table
+    bool random_template = false;  ///< each task tells its table by one of its own (random_template.hpp)
+};
+
+/// Family C: what is searched there, and what the gate asks there.
+struct run_preparation {
+    std::vector<run_family> prepared, held_out;
+    double lr = 0;      ///< mean rate that a user would begin with
+    double offset = 1;  ///< by which a task's rate is off at most, either way
+    std::size_t generations = 0, population = 0;
+    std::size_t tasks = 0;             ///< of a generation
+    std::size_t validation_tasks = 0;  ///< fresh ones of the same families
+    std::size_t gate_tasks = 0;        ///< of held-out families
+    std::uint64_t gate_seed = 1;       ///< that those are drawn from
+};
+
+struct preparation_file {
+    std::uint64_t seed = 1;
+    rl::preparation_config quadratics, bilinear;  ///< families A and B
+    run_preparation runs;
+};
+
+/// A JSON object: "about", "seed", "quadratics" and "bilinear", each {"offset", "held_out", "tasks", "gate_tasks",
+/// "generations", "rounds"} and, if it likes, "learner" (sac, or ppo for comparison), and "runs" {"lr", "offset",
+/// "generations", "population", "tasks", "gate_tasks", "families": {name: {"base", "records", "template" ("random", if
+/// at all), "set": {key: value}, "draw": {key: [values]}}}, "held_out": [names]} and, if it likes, "validation_tasks"
+/// (else as many as the gate's) and "gate_seed" (else "seed"): another one asks the gate anew, on tasks that no earlier
+/// one has seen. Paths are relative to the file.
+/// Errors: bad_input naming file and key, also for a family that reads anything but made-up tables: a preparation is
+/// for no one's records.
+preparation_file read_preparation(const std::filesystem::path& file);
+
+// From made-up tasks to a policy file: family A, then B, then C, then the gate on held-out families of C.
+
+struct preparation_place {
+    std::filesystem::path work;  ///< what is done there already counts; the controls schedule.safetensors and
+                                 ///< clock.safetensors of equal search stay there
+    int jobs = 1;
+    std::function<void(const std::string&)> said;  ///< hears of each stage and generation
+    std::function<void()> rest = [] {};            ///< called where work may stop; may throw
+};
+
+/// All on tasks of held-out families, against the best schedule of as many runs, in log of the nats per token that
+/// remain: negative is better.
+struct run_gate {
+    rl::paired hindsight;  ///< that schedule at the best of five rates, for each of the first 32 tasks: what a rate can
+                           ///< win at most
+    rl::paired clock;      ///< a rate that moves by the clock alone, of as many runs
+    rl::paired first;      ///< the policy of family B, as it was
+    rl::paired policy;     ///< what is deployed if the gate is passed
+    rl::paired feedback;   ///< that against the clock
+    bool passed() const { return policy.least_gain() > 0 && feedback.least_gain() > 0; }
+};
+
+struct prepared_controller_file {
+    rl::prepared_policy policy;
+    run_gate gate;
+    std::vector<rate_path> paths;  ///< what the policy did on six tasks of held-out families
+};
+
+/// Errors: as search_on_runs().
+prepared_controller_file prepare_controller(const preparation_file& what, const preparation_place& where);
+
+}  // namespace rldp::eval

@@ -1,0 +1,75 @@
+#pragma once
+// How a made-up table is told when no one's words are to be learnt: some of its columns, invented words for what they
+// are called and for values, a sentence of some form.
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "eval/research/preparation/preparation.hpp"
+#include "eval/research/preparation/preparation_page.hpp"
+#include "rl/prepared/prepared_policy.hpp"
+#include "rl/prepared/splitmix.hpp"
+
+namespace rldp::eval {
+
+/// A narrative template (JSON) for the columns of data::synthetic_table().
+std::string random_template(rl::splitmix& random);
+
+// Family C: what a policy is worth in real runs, each a process of this program on a made-up table.
+
+/// One table, one contract, one plan, one rate, one noise.
+struct run_task {
+    std::filesystem::path base;
+    std::vector<std::string> set;
+    double rate = 0;           ///< its train.lr
+    std::string name;          ///< family and number
+    std::string row_template;  ///< its random narrative template (JSON), or nothing
+};
+
+/// Tasks `first`, first + 1, … of a seed, of each family in turn.
+std::vector<run_task> draw_runs(const std::vector<run_family>& from, const run_preparation& terms, std::uint64_t seed,
+                                std::size_t first, std::size_t count);
+
+struct run_place {
+    std::filesystem::path out;  ///< what is under way there is gone on with
+    int jobs = 1;
+};
+
+/// [policies · tasks], task by task for each policy: log of the held-out nats per token that remain at the end, of a
+/// run that diverged what it began with. All runs of a task have the same draws and noise. Errors: failed where a run
+/// does, naming its log; interrupted, after all that runs has saved.
+std::vector<double> compute_losses(std::span<const rl::prepared_policy> policies, std::span<const run_task> tasks,
+                                   const run_place& where);
+
+/// What the policy of that number did on the first `count` tasks of a call of compute_losses() that ended well.
+std::vector<rate_path> read_paths(std::size_t policy, std::span<const run_task> tasks, const run_preparation& terms,
+                                  std::size_t count, const std::filesystem::path& out);
+
+// CMA-ES on real runs, generation by generation, resumable.
+
+struct run_search {
+    std::filesystem::path out;  ///< of this search
+    int jobs = 1;
+    std::uint64_t seed = 1;
+    double deviation = 0.2;  ///< where the search begins
+    /// Told after each generation: which, and the mean loss of its points.
+    std::function<void(std::size_t generation, double mean)> told;
+};
+
+struct searched {
+    std::vector<double> centre;  ///< that the search ends at
+    std::vector<double> means;   ///< [generations] the mean loss of its points
+};
+
+/// Each generation plays its points on other tasks, all of them on the same. What
+/// an earlier call has done in `out` counts. Errors: as compute_losses(); bad_input for a state there that is damaged
+/// or of another search.
+searched search_on_runs(const std::vector<double>& start,
+                        const std::function<rl::prepared_policy(const std::vector<double>&)>& policy_at,
+                        const run_preparation& terms, const run_search& how);
+
+}  // namespace rldp::eval

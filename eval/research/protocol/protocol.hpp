@@ -1,0 +1,182 @@
+#pragma once
+// A protocol: what a comparison will do, written down before its results are seen (rldp compare --protocol FILE).
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "eval/experiments/cell_files.hpp"
+#include "eval/experiments/comparison.hpp"
+#include "eval/experiments/grid.hpp"
+#include "eval/research/statistics/paired.hpp"
+
+namespace rldp::eval {
+
+/// What is compared of a run that is done. Each is better the lower it is, but for auc and accuracy.
+struct measure {
+    std::string name;  ///< perplexity | value_nats | bits_per_byte | auc | accuracy
+    better which = better::lower;
+
+    /// At the end of the run. Absent where the run has no such number.
+    std::optional<double> of(const run_summary& done) const;
+    /// Before its first step.
+    std::optional<double> before(const run_summary& done) const;
+    /// Over the run, as far as the run log has it: perplexity and value_nats, else nothing.
+    std::optional<double> of(const metrics_line& line) const;
+    bool prefers(double one, double other) const { return which == better::lower ? one < other : one > other; }
+};
+
+/// One side of the comparison: a method with everything that it is given.
+struct arm {
+    std::string name, sentence;
+    std::vector<std::string> set;  ///< "dotted.key=json" on the base
+    std::vector<axis> tuned;       ///< keys that are chosen for it, with the values to choose from
+};
+
+struct protocol {
+    std::string sentence;        ///< what it is about
+    std::filesystem::path base;  ///< the configuration that all arms begin from
+    measure compared;
+    std::vector<double> epsilons;
+    std::vector<std::int64_t> seeds;
+    std::vector<arm> arms;  ///< in the file's order
+    /// Every arm gets as many trials, or all that it has; on data that are not those of the test.
+    struct {
+        std::vector<std::string> set;  ///< of all trials
+        std::vector<std::int64_t> seeds;
+        std::int64_t trials = 0;  ///< settings of each arm and ε; 0: nothing is tuned
+        std::int64_t draw = 0;    ///< decides which of an arm's settings are tried
+    } tuning;
+    std::string ours;  ///< the arm that the others are compared with
+
+    /// The least p, after Holm, that paired permutations of so many seeds can give each of so many arms.
+    double least_p() const;
+};
+
+/// A JSON object with "about", "base", "measure", "epsilons", "seeds", "arms" (name: {"about", "set": {key: value},
+/// "not_tuned": [key]}), "tuning" ({"set", "seeds", "trials", "draw", "axes": {key: [values]}}) and "ours". Paths are
+/// relative to the file. Errors: bad_input naming file and key: an unknown measure or configuration key, a value that
+/// the key does not take, a seed that is tuned on and tested, and in arms and axes a key that all arms share, for it
+/// says which data, which contract or which evaluation.
+protocol read_protocol(const std::filesystem::path& file);
+
+/// Settings of an arm to be tried, as overrides: `tuning.trials` of all combinations of its axes, no two the same, the
+/// same for the same draw; combinations of equal axes are the same for every arm. One that sets nothing where nothing
+/// is tuned.
+std::vector<std::vector<std::string>> list_trials(const arm& which, const protocol& of);
+
+// The cells of a protocol: first the trials on other data, then every arm with what was chosen for it.
+
+struct protocol_cell {
+    cell run;
+    std::string arm;
+    double epsilon = 0;
+    std::int64_t seed = 0;
+    bool tuning = false;  ///< a trial, else a test
+    std::optional<std::size_t>
+        setting;             ///< number of the setting that is tried, or was chosen; absent where none is tuned
+    std::size_t number = 0;  ///< among all trials or all tests, whether these can be run yet or not
+};
+
+struct protocol_plan {
+    protocol how;
+    grid what;
+    std::vector<protocol_cell> trials;
+    resolver resolve;
+
+    /// Of all arms, ε and seeds.
+    std::size_t tests() const { return how.arms.size() * how.epsilons.size() * how.seeds.size(); }
+};
+
+/// Errors: bad_input for a base that is not sound or lacks what the measure needs, for tuning on the data of the test,
+/// and naming the cell whose configuration is refused.
+protocol_plan plan_protocol(protocol how, const resolver& resolve);
+
+struct measured_cell {
+    protocol_cell where;
+    cell_result result;
+};
+
+/// What tuning came to for one arm and ε.
+struct tuned_arm {
+    std::string arm;
+    double epsilon = 0;
+    std::size_t settings = 0;  ///< that are tried; 0: nothing is tuned
+    std::size_t ended = 0;     ///< of these, those whose trials have all ended
+    std::size_t failed = 0;    ///< of these, those of which a trial failed, or ended in no finite number
+    std::optional<std::size_t> chosen =
+        {};  ///< the best mean, the first in a tie; absent until all have ended, or if all failed
+    std::vector<std::string> setting;  ///< which that is
+    std::optional<double> value = {};  ///< its mean over the tuning seeds
+    bool at_edge = false;              ///< of one of its axes of numbers
+
+    bool ready() const { return settings == 0 || chosen; }
+};
+
+/// Of every arm and ε, in the protocol's order.
+std::vector<tuned_arm> tune(const protocol_plan& plan, const std::vector<measured_cell>& trials);
+
+/// The cells of the test, for the arms and ε that are ready. A setting that is chosen later, as when a trial that
+/// failed is done again, makes other cells.
+std::vector<protocol_cell> test_cells(const protocol_plan& plan, const std::vector<tuned_arm>& tuned);
+
+// What a protocol found, and its files protocol.json, protocol.csv, protocol.html.
+
+/// An arm at one ε, over the seeds that are done.
+struct arm_result {
+    tuned_arm tuned;
+    statistic end;           ///< of the protocol's measure
+    std::size_t failed = 0;  ///< runs that failed
+    std::size_t diverged =
+        0;  ///< runs that ended in no finite number: each counts as what it had before its first step
+    std::size_t exhausted = 0;  ///< runs whose budget was spent before the plan's end
+};
+
+/// Ours against one arm, over the seeds that both have done.
+struct duel {
+    std::string arm;
+    double epsilon = 0;
+    paired_comparison seen;
+    /// Holm, over all other arms at this ε. Absent, as what it says, until all arms and seeds of this ε are done: a
+    /// verdict over those that happen to be would be another at each look.
+    std::optional<double> adjusted_p;
+    std::optional<verdict> said;
+};
+
+/// How soon an arm reaches the best other arm's mean end, over seeds. A seed that never does counts as all of its run.
+struct pace {
+    double epsilon = 0;
+    std::string arm;              ///< ours; or the best of the others itself, to compare with
+    std::string reached;          ///< the best of the others
+    double target = 0;            ///< its mean end
+    speed_to_target steps = {};   ///< shares of the arm's own steps
+    double examples = 1;          ///< expected examples over the best arm's, on average; never: those of the whole run
+    double epsilon_share = 1;     ///< of ε that was spent by then, at most
+    std::int64_t resolution = 0;  ///< steps between two looks
+};
+
+struct protocol_report {
+    protocol_plan plan;
+    std::vector<measured_cell> cells;  ///< trials, then tests
+    std::vector<arm_result> arms;      ///< ε by ε, in the protocol's order
+    std::vector<duel> duels;
+    std::vector<pace>
+        paces;  ///< of each ε that is complete: ours, then the best other arm; none where no curve is known
+    std::set<std::string> versions;  ///< of rldp that ran the cells
+    expense cost;
+    std::string command;
+};
+
+protocol_report make_report(const protocol_plan& plan, std::vector<measured_cell> cells, const std::string& command);
+
+std::string protocol_json(const protocol_report& report);
+std::string protocol_csv(const protocol_report& report);
+std::string protocol_html(const protocol_report& report);
+/// For a terminal.
+std::string protocol_text(const protocol_report& report);
+void write_files(const std::filesystem::path& out, const protocol_report& report);
+
+}  // namespace rldp::eval

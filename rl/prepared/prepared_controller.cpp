@@ -1,0 +1,197 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.hpp"
+#include "rl/prepared/prepared_controller.hpp"
+#include "rl/prepared/splitmix.hpp"
+
+namespace rldp::rl {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::int64_t updates = 8;  // after a decision
+
+// A run has some twenty decisions: a small batch, or nothing would ever be learned; the rates are the preparation's.
+residual_sac_config learner_config(const prepared_policy& from, std::size_t adapters, std::uint64_t seed) {
+    return {.hidden = from.parts().hidden,
+            .batch = 8,
+            .replay = 1024,
+            .most_adapters = static_cast<std::int64_t>(adapters),
+            .seed = seed};
+}
+
+json to_json(const policy_action& one) {
+    return {one.rate, one.rates, one.shares};
+}
+json to_json(const policy_observation& one) {
+    return {one.adapters, one.global};
+}
+
+}  // namespace
+
+online_residual::online_residual(std::shared_ptr<const prepared_policy> from, std::size_t adapters, std::uint64_t seed)
+    : from_(std::move(from)),
+      learner_(learner_config(*from_, adapters, seed), from_->parts().actor),
+      adapters_(adapters),
+      seed_(seed) {}
+
+policy_action online_residual::decide(const policy_observation& seen, double log_public_loss) {
+    require(std::isfinite(log_public_loss), "a loss on public records that is not finite");
+    const auto& parts = from_->parts();
+    auto now = parts.normaliser(seen);
+    if (open_)
+        learner_.remember(
+            {std::move(open_->seen), std::move(open_->raw), open_->log_public_loss - log_public_loss, now});
+    splitmix random(seed_, ++decisions_);
+    auto raw = sampled(compute_raw_policy(learner_.nets(), learner_.actor(), now), random);
+    auto out = with_residual(parts.how(seen), raw, parts.guard.part(now));
+    open_ = open_step{std::move(now), std::move(raw), log_public_loss};
+    return out;
+}
+
+void online_residual::learn() {
+    learner_.learn(updates);
+}
+
+json online_residual::save() const {
+    json out = {{"learner", learner_.save()}, {"decisions", decisions_}};
+    if (open_) out["open"] = {to_json(open_->seen), to_json(open_->raw), open_->log_public_loss};
+    return out;
+}
+
+void online_residual::load(const json& saved) {
+    learner_.load(saved.at("learner"));
+    decisions_ = saved.at("decisions");
+    open_.reset();
+    if (!saved.contains("open")) return;
+    const auto& open = saved.at("open");
+    open_ = open_step{
+        {open.at(0).at(0), open.at(0).at(1)}, {open.at(1).at(0), open.at(1).at(1), open.at(1).at(2)}, open.at(2)};
+    for (const auto count : {open_->seen.adapters.size(), open_->raw.rates.size(), open_->raw.shares.size()})
+        refuse_unless(count == adapters_,
+                      "controller checkpoint: it is of another number of adapters; bring back the run's own");
+}
+
+using nlohmann::json;
+
+namespace {
+
+// Each move goes as far as the policy's, up or down by a toss.
+policy_action tossed(const policy_action& chosen, const policy_action& last, splitmix& random) {
+    const auto either = [&](double by) { return random.uniform(-1, 1) < 0 ? -by : by; };
+    policy_action out = last;
+    out.rate += either(chosen.rate - last.rate);
+    for (std::size_t i = 0; i < out.rates.size(); ++i) {
+        out.rates[i] += either(chosen.rates[i] - last.rates[i]);
+        out.shares[i] = either(chosen.shares[i]);
+    }
+    return within_limits(std::move(out));
+}
+
+json to_json(const std::vector<adapter_features>& block) {
+    auto out = json::array();
+    for (const auto& one : block) out.push_back({one.signal, one.cosine, one.along, one.update});
+    return out;
+}
+
+std::vector<adapter_features> read_features(const json& block, std::size_t adapters) {
+    refuse_unless(block.size() == adapters, "controller checkpoint: its blocks are of another number of adapters");
+    std::vector<adapter_features> out;
+    for (const auto& one : block) out.push_back({one.at(0), one.at(1), one.at(2), one.at(3)});
+    return out;
+}
+
+}  // namespace
+
+prepared_controller::prepared_controller(std::shared_ptr<const prepared_policy> how, const run_terms& terms,
+                                         controller_mode mode)
+    : how_(std::move(how)), terms_(terms), mode_(mode), last_(neutral(terms.adapters)) {
+    require(!how_->parts().probed, "a run shows its controller no public records");
+    require(terms.adapters > 0, "a controller needs adapters");
+    require_positive(terms.noise_multiplier, "the noise multiplier");
+    require(!terms.online || (mode == controller_mode::learned && how_->parts().passed),
+            "only a policy that steers learns on");
+    if (terms.online) learner_.emplace(how_, terms.adapters, terms.seed);
+}
+
+policy_observation prepared_controller::make_observation(double time,
+                                                         const std::vector<adapter_features>& features) const {
+    require(features.size() == terms_.adapters, "a prepared controller needs the signs of every adapter");
+    policy_observation out;
+    out.global = {time,
+                  std::log(terms_.noise_multiplier * std::sqrt(terms_.numbers) / terms_.batch),
+                  std::log(terms_.epochs),
+                  0,
+                  0,
+                  last_.rate};
+    for (std::size_t i = 0; i < terms_.adapters; ++i) {
+        const auto& one = features[i];
+        out.adapters.push_back(
+            {one.signal, one.cosine, one.along, std::log(one.update), last_.rates[i], last_.shares[i]});
+    }
+    return out;
+}
+
+policy_action prepared_controller::chosen_at(const policy_observation& now, const block_observation& seen) {
+    if (learner_) {
+        require(seen.log_public_loss.has_value(), "a controller that learns needs the loss on public records");
+        return learner_->decide(now, *seen.log_public_loss);
+    }
+    const auto chosen = how_->act(now);
+    if (mode_ != controller_mode::random) return chosen;
+    splitmix random(terms_.seed, static_cast<std::uint64_t>(decisions_));
+    return tossed(chosen, last_, random);
+}
+
+block_action prepared_controller::decide(const block_observation& seen) {
+    block_action out;
+    out.noise_multiplier = terms_.noise_multiplier;
+    ++decisions_;
+    if (!how_->parts().passed || mode_ == controller_mode::frozen) return out;
+    splitmix random(terms_.seed, static_cast<std::uint64_t>(decisions_));
+    if (mode_ == controller_mode::shuffled) blocks_.push_back(seen.features);
+    const auto& shown =
+        blocks_.empty() ? seen.features : blocks_[static_cast<std::size_t>(random.whole(0, std::ssize(blocks_) - 1))];
+    const auto now = make_observation(seen.time, shown);
+    last_ = chosen_at(now, seen);
+    out.trust = how_->trust(now);
+    out.shares = compute_shares(last_);
+    out.lr_factor = std::exp(last_.rate);
+    for (const double rate : last_.rates) out.rates.push_back(std::exp(rate));
+    return out;
+}
+
+void prepared_controller::learn() {
+    if (learner_) learner_->learn();
+}
+
+std::string prepared_controller::save() const {
+    auto blocks = json::array();
+    for (const auto& one : blocks_) blocks.push_back(to_json(one));
+    json out = {{"rate", last_.rate},
+                {"rates", last_.rates},
+                {"shares", last_.shares},
+                {"decisions", decisions_},
+                {"blocks", blocks}};
+    if (learner_) out["learner"] = learner_->save();
+    const auto bytes = json::to_cbor(out);
+    return {bytes.begin(), bytes.end()};
+}
+
+void prepared_controller::load(const std::string& bytes) try {
+    const auto in = json::from_cbor(bytes);
+    last_ = {in.at("rate"), in.at("rates"), in.at("shares")};
+    refuse_unless(last_.rates.size() == terms_.adapters && last_.shares.size() == terms_.adapters,
+                  "controller checkpoint: it is of another number of adapters; bring back the run's own");
+    decisions_ = in.at("decisions");
+    blocks_.clear();
+    for (const auto& one : in.at("blocks")) blocks_.push_back(read_features(one, terms_.adapters));
+    if (learner_) learner_->load(in.at("learner"));
+} catch (const json::exception& reason) {
+    refuse(std::string("controller checkpoint: ") + reason.what() + "; it is damaged, resume from an older one");
+}
+
+}  // namespace rldp::rl

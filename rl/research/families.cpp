@@ -1,0 +1,154 @@
+#include "rl/research/families.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "privacy/accounting/gdp.hpp"
+
+namespace rldp::rl {
+namespace {
+
+constexpr double delta = 1e-5;
+
+// μ whose mechanism has ε at δ, by bisection: δ grows with μ.
+double find_mu(double epsilon) {
+    double low = 1e-3, high = 20;
+    for (int i = 0; i < 50; ++i) {
+        const double middle = std::sqrt(low * high);
+        (privacy::gaussian_delta(middle, epsilon) > delta ? high : low) = middle;
+    }
+    return low;
+}
+
+// z by the central limit, μ² = q²·T·(e^{1/z²} − 1): close enough for a task that guarantees nothing.
+double compute_noise_multiplier(double epsilon, double epochs, double steps) {
+    const double rate = epochs / steps;
+    return 1 / std::sqrt(std::log1p(std::pow(find_mu(epsilon) / rate, 2) / steps));
+}
+
+double mean_log_excess(const quadratics& of, const schedule& fixed) {
+    double out = 0;
+    for (const std::uint64_t seed : {1, 2}) {
+        const auto run = of.begin(fixed, seed);
+        while (!run->finished()) run->play(neutral(of.sizes.size()));
+        out += run->log_excess() / 2;
+    }
+    return out;
+}
+
+// Golden section over the log of the rate under linear decay, between paths too short and noise too large to arrive.
+double tuned_rate(quadratics of, double distance) {
+    const double golden = (std::sqrt(5) - 1) / 2;
+    const auto loss_at = [&](double log_rate) {
+        of.rate = std::exp(log_rate);
+        return mean_log_excess(of, {.tilt = -1});
+    };
+    const auto steps = static_cast<double>(of.steps);
+    double low = std::log(0.1 * distance / steps), high = std::log(3 * distance / std::sqrt(steps));
+    double left = high - golden * (high - low), right = low + golden * (high - low);
+    double left_loss = loss_at(left), right_loss = loss_at(right);
+    while (high - low > 0.1)
+        if (left_loss < right_loss) {
+            high = right;
+            right = left;
+            right_loss = left_loss;
+            left = high - golden * (high - low);
+            left_loss = loss_at(left);
+        } else {
+            low = left;
+            left = right;
+            left_loss = right_loss;
+            right = low + golden * (high - low);
+            right_loss = loss_at(right);
+        }
+    return std::exp((low + high) / 2);
+}
+
+double compute_sum(const std::vector<double>& values, std::size_t begin, std::size_t end) {
+    return std::accumulate(values.begin() + static_cast<std::ptrdiff_t>(begin),
+                           values.begin() + static_cast<std::ptrdiff_t>(end), 0.0);
+}
+
+quadratics drawn_quadratics(const family& from, double offset, splitmix& random) {
+    quadratics out;
+    const auto plan = draw_plan(random);
+    out.interval = plan.interval;
+    out.steps = plan.steps;
+    out.batch = plan.batch;
+    out.epochs = plan.epochs;
+    out.noise_multiplier = plan.noise_multiplier;
+    const double public_distance = random.log_uniform(0.02, 0.3);
+    std::vector<double> gradients;  // squares of the mean gradient's numbers
+    double excess = 0;
+    const auto adapters = draw_integer(from.adapters, random);
+    for (std::int64_t i = 0; i < adapters; ++i) {
+        const auto size = static_cast<std::size_t>(draw_integer(from.size, random));
+        out.sizes.push_back(size);
+        const double decline = random.uniform(from.decline.low, from.decline.high);
+        const double curvature = random.log_uniform(0.3, 3), distance = random.log_uniform(0.4, 2.5);
+        const double spread = random.uniform(0, decline / 2);  // what is flat is far from its optimum
+        for (std::size_t j = 1; j <= size; ++j) {
+            const double h = curvature * std::pow(j, -decline);
+            const double far = distance * std::pow(j, spread);
+            const double theta = far * random.normal();
+            out.curvatures.push_back(h);
+            out.start.push_back(theta);
+            out.public_optima.push_back(public_distance * far * random.normal());
+            gradients.push_back(h * theta * h * theta);
+            excess += 0.5 * h * theta * theta;
+        }
+        out.weight_norms.push_back(random.uniform(0, 2) * distance * std::sqrt(static_cast<double>(size)));
+    }
+    // E|g|² is the mean's square and σ²·Σh; their ratio is the coherence's square over what it leaves.
+    const std::size_t numbers = gradients.size();
+    const double coherence = drawn(from.coherence, random);
+    out.unit_noise = compute_sum(gradients, 0, numbers) * (1 / (coherence * coherence) - 1) /
+                     compute_sum(out.curvatures, 0, numbers);
+    const double radius = random.log_uniform(0.5, 1.5);  // over a unit's norm
+    std::size_t begin = 0;
+    for (const std::size_t size : out.sizes) {
+        const double squares = compute_sum(gradients, begin, begin + size) +
+                               out.unit_noise * compute_sum(out.curvatures, begin, begin + size);
+        out.radii.push_back(radius * std::sqrt(squares));
+        begin += size;
+    }
+    out.public_floor = excess * random.log_uniform(0.2, 5);
+    const double squared =
+        std::transform_reduce(out.start.begin(), out.start.end(), 0.0, std::plus<>(), [](double x) { return x * x; });
+    out.rate =
+        tuned_rate(out, std::sqrt(squared / static_cast<double>(numbers))) * random.log_uniform(1 / offset, offset);
+    return out;
+}
+
+}  // namespace
+
+double drawn(const range& from, splitmix& random) {
+    return random.log_uniform(from.low, from.high);
+}
+
+std::int64_t draw_integer(const range& from, splitmix& random) {
+    return random.whole(std::llround(from.low), std::llround(from.high));
+}
+
+drawn_plan draw_plan(splitmix& random) {
+    drawn_plan out{};
+    out.interval = steps_per_block;
+    out.steps = steps_per_block * draw_integer({16, 32}, random);
+    out.batch = drawn({8, 64}, random);
+    out.epochs = drawn({0.05, 5}, random);  // a run of some hundred steps sees a part of a large table only
+    out.noise_multiplier =
+        compute_noise_multiplier(drawn({0.5, 8}, random), out.epochs, static_cast<double>(out.steps));
+    return out;
+}
+
+std::vector<family> families() {
+    return corners<family>({trait{"flat", {0, 0.6}}, {"steep", {0.8, 2}}},
+                           {trait{"cold", {0.15, 0.6}}, {"warm", {0.04, 0.15}}});
+}
+
+std::vector<quadratics> draw_tasks(std::span<const family> from, double offset, std::uint64_t seed, std::size_t count) {
+    return drawn_in_turn(from, offset, seed, count, drawn_quadratics);
+}
+
+}  // namespace rldp::rl

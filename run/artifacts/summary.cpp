@@ -1,0 +1,188 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/strict_json.hpp"
+#include "run/artifacts/json_number.hpp"
+#include "run/artifacts/summary.hpp"
+
+namespace rldp::eval {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+void put(json& out, const char* key, const std::optional<double>& value) {
+    if (value) out[key] = json_number(*value);
+}
+
+void put(json& out, const char* key, const std::optional<interval>& value) {
+    if (value) out[key] = {json_number(value->low), json_number(value->high)};
+}
+
+std::optional<interval> optional_interval(const json& in, const char* key) {
+    if (!in.contains(key)) return std::nullopt;
+    return interval{number_from(in.at(key).at(0)), number_from(in.at(key).at(1))};
+}
+
+std::optional<double> optional_number(const json& in, const char* key) {
+    if (!in.contains(key)) return std::nullopt;
+    return number_from(in.at(key));
+}
+
+}  // namespace
+
+json to_json(const run_summary::target_scores& scores) {
+    json out = {{"column", scores.column}, {"auc_before", scores.auc_before}, {"auc_after", scores.auc_after}};
+    put(out, "auc_before_in", scores.auc_before_in);
+    put(out, "auc_after_in", scores.auc_after_in);
+    out["accuracy_before"] = scores.accuracy_before;
+    out["accuracy_after"] = scores.accuracy_after;
+    if (scores.records > 0) out["records"] = scores.records;
+    return out;
+}
+
+std::string to_json(const run_summary& s) {
+    json out = {{"version", s.version},
+                {"date", s.date},
+                {"name", s.name},
+                {"tags", s.tags},
+                {"notes", s.notes},
+                {"model", s.model},
+                {"data", s.data},
+                {"status", name_of(s.how)},
+                {"steps_planned", s.steps_planned},
+                {"steps_done", s.steps_done},
+                {"units", s.units},
+                {"trainable_parameters", s.trainable_parameters},
+                {"groups", s.groups},
+                {"held_out", name_of(s.held_out)}};
+    if (s.looks > 0) out["looks"] = {{"count", s.looks}, {"noise_multiplier", s.looks_noise_multiplier}};
+    if (!std::isnan(s.perplexity_before)) put(out, "perplexity_before", s.perplexity_before);
+    put(out, "perplexity_before_in", s.perplexity_before_in);
+    put(out, "perplexity_after", s.perplexity_after);
+    put(out, "perplexity_after_in", s.perplexity_after_in);
+    put(out, "perplexity_best", s.perplexity_best);
+    put(out, "template_perplexity", s.template_perplexity);
+    put(out, "value_nats_before", s.value_nats_before);
+    put(out, "value_nats_after", s.value_nats_after);
+    put(out, "value_token_nats_before", s.value_token_nats_before);
+    put(out, "value_token_nats_before_in", s.value_token_nats_before_in);
+    put(out, "value_token_nats_after", s.value_token_nats_after);
+    put(out, "value_token_nats_after_in", s.value_token_nats_after_in);
+    put(out, "accuracy_before", s.accuracy_before);
+    put(out, "accuracy_after", s.accuracy_after);
+    put(out, "accuracy_before_in", s.accuracy_before_in);
+    put(out, "accuracy_after_in", s.accuracy_after_in);
+    put(out, "marginal_nats", s.marginal_nats);
+    put(out, "bits_per_byte_before", s.bits_per_byte_before);
+    put(out, "bits_per_byte_after", s.bits_per_byte_after);
+    if (s.target) out["target"] = to_json(*s.target);
+    out["epsilon_budget"] = json_number(s.epsilon_budget);
+    out["delta"] = json_number(s.delta);
+    out["guaranteed_epsilon"] = json_number(s.epsilon_guaranteed);
+    out["epsilon"] = json::object();
+    for (const auto& [name, value] : s.epsilon_spent) out["epsilon"][name] = json_number(value);
+    out["upper_bound"] = json::object();
+    for (const auto& [name, value] : s.upper_bound) out["upper_bound"][name] = value;
+    out["sample_rate"] = json_number(s.sample_rate);
+    out["method"] = s.method;
+    out["policy"] = s.policy;
+    out["deck"] = json::array();
+    for (const auto& [multiplier, steps] : s.deck)
+        out["deck"].push_back({{"noise_multiplier", multiplier}, {"steps", steps}});
+    out["allocation"] = s.allocation;
+    out["semantics"] = name_of(s.semantics);
+    out["unit"] = s.unit;
+    out["split"] = s.split;
+    out["insecure_reproducible"] = s.insecure_reproducible;
+    put(out, "printed_formula_epsilon", s.printed_formula_epsilon);
+    put(out, "tight_epsilon_as_released", s.tight_epsilon_as_released);
+    if (!s.kept.empty()) out["kept_iterate"] = s.kept;
+    if (!s.controller.empty()) out["controller"] = s.controller;
+    out["base_parameters"] = s.base_parameters;
+    out["samples"] = s.samples;
+    out["warnings"] = s.warnings;
+    // A warning may quote a file that is not UTF-8.
+    return out.dump(2, ' ', false, json::error_handler_t::replace);
+}
+
+run_summary parse_summary(const std::string& text) try {
+    const auto in = json::parse(text);
+    run_summary s;
+    in.at("version").get_to(s.version);
+    s.date = in.value("date", "");
+    s.name = in.value("name", "");
+    s.tags = in.value("tags", std::vector<std::string>());
+    s.notes = in.value("notes", "");
+    s.model = in.value("model", "");
+    s.data = in.value("data", "");
+    s.how = ending_from(in.at("status").get<std::string>());
+    s.steps_planned = whole_number(in.at("steps_planned"));
+    s.steps_done = whole_number(in.at("steps_done"));
+    s.units = whole_number(in.at("units"));
+    s.trainable_parameters = whole_number(in.at("trainable_parameters"));
+    in.at("groups").get_to(s.groups);
+    s.held_out = parse_named<publication>(in.value("held_out", "raw"));
+    if (in.contains("looks")) {
+        s.looks = whole_number(in["looks"].at("count"));
+        in["looks"].at("noise_multiplier").get_to(s.looks_noise_multiplier);
+    }
+    s.perplexity_before = optional_number(in, "perplexity_before").value_or(std::nan(""));
+    s.perplexity_before_in = optional_interval(in, "perplexity_before_in");
+    s.perplexity_after_in = optional_interval(in, "perplexity_after_in");
+    s.value_token_nats_before = optional_number(in, "value_token_nats_before");
+    s.value_token_nats_before_in = optional_interval(in, "value_token_nats_before_in");
+    s.value_token_nats_after = optional_number(in, "value_token_nats_after");
+    s.value_token_nats_after_in = optional_interval(in, "value_token_nats_after_in");
+    s.accuracy_before = optional_number(in, "accuracy_before");
+    s.accuracy_after = optional_number(in, "accuracy_after");
+    s.accuracy_before_in = optional_interval(in, "accuracy_before_in");
+    s.accuracy_after_in = optional_interval(in, "accuracy_after_in");
+    s.perplexity_after = optional_number(in, "perplexity_after");
+    s.perplexity_best = optional_number(in, "perplexity_best");
+    s.template_perplexity = optional_number(in, "template_perplexity");
+    s.value_nats_before = optional_number(in, "value_nats_before");
+    s.value_nats_after = optional_number(in, "value_nats_after");
+    s.marginal_nats = optional_number(in, "marginal_nats");
+    s.bits_per_byte_before = optional_number(in, "bits_per_byte_before");
+    s.bits_per_byte_after = optional_number(in, "bits_per_byte_after");
+    if (in.contains("target")) {
+        const auto& target = in["target"];
+        s.target = run_summary::target_scores{.column = target.at("column").get<std::string>(),
+                                              .auc_before = target.at("auc_before").get<double>(),
+                                              .auc_after = target.at("auc_after").get<double>(),
+                                              .accuracy_before = target.at("accuracy_before").get<double>(),
+                                              .accuracy_after = target.at("accuracy_after").get<double>(),
+                                              .auc_before_in = optional_interval(target, "auc_before_in"),
+                                              .auc_after_in = optional_interval(target, "auc_after_in"),
+                                              .records = target.value("records", std::int64_t{0})};
+    }
+    s.epsilon_budget = number_from(in.at("epsilon_budget"));
+    s.delta = number_from(in.at("delta"));
+    s.epsilon_guaranteed = number_from(in.at("guaranteed_epsilon"));
+    for (const auto& [name, value] : in.at("epsilon").items()) s.epsilon_spent[name] = number_from(value);
+    for (const auto& [name, value] : in.at("upper_bound").items()) s.upper_bound[name] = value.get<bool>();
+    s.sample_rate = number_from(in.at("sample_rate"));
+    s.method = in.value("method", "");
+    in.at("policy").get_to(s.policy);
+    for (const auto& level : in.at("deck"))
+        s.deck.emplace_back(level.at("noise_multiplier").get<double>(), whole_number(level.at("steps")));
+    in.at("allocation").get_to(s.allocation);
+    s.semantics = parse_named<semantics>(in.at("semantics").get<std::string>());
+    in.at("unit").get_to(s.unit);
+    in.at("split").get_to(s.split);
+    in.at("insecure_reproducible").get_to(s.insecure_reproducible);
+    s.printed_formula_epsilon = optional_number(in, "printed_formula_epsilon");
+    s.tight_epsilon_as_released = optional_number(in, "tight_epsilon_as_released");
+    s.kept = in.value("kept_iterate", "");
+    s.controller = in.value("controller", std::vector<std::string>());
+    if (in.contains("base_parameters")) s.base_parameters = whole_number(in.at("base_parameters"));
+    s.samples = in.value("samples", std::vector<std::string>());
+    in.at("warnings").get_to(s.warnings);
+    return s;
+} catch (const json::exception& reason) {
+    refuse(fmt::format("run summary: {}", reason.what()));
+}
+
+}  // namespace rldp::eval

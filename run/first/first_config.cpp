@@ -1,0 +1,182 @@
+#include "run/first/first_config.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/data_names.hpp"
+#include "base/error.hpp"
+#include "base/files.hpp"
+#include "models/architecture/model_config.hpp"
+#include "run/first/preview.hpp"
+#include "run/resolve.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+namespace fs = std::filesystem;
+using json = nlohmann::ordered_json;
+
+/// Brings back what was there before, unless what was written is kept.
+class written_files {
+  public:
+    explicit written_files(bool overwrite) : overwrite_(overwrite) {}
+    ~written_files() {
+        for (const auto& [path, before] : before_) try {
+                if (before)
+                    write_file(path, *before);
+                else
+                    fs::remove(path);
+            } catch (const std::exception&) {  // whatever ended the work is what is told
+            }
+    }
+    void write(const fs::path& path, const std::string& text) {
+        if (!before_.contains(path)) {
+            const bool there = fs::exists(path);
+            if (there && !overwrite_)
+                refuse(path.string() +
+                       ": exists already; choose another name with --out, or overwrite it with --force");
+            before_.emplace(path, there ? std::optional(read_file(path)) : std::nullopt);
+        }
+        write_file(path, text);
+    }
+    void keep() { before_.clear(); }
+
+  private:
+    bool overwrite_;
+    std::map<fs::path, std::optional<std::string>> before_;
+};
+
+/// A configuration's own directory is where its paths begin.
+std::string path_from(const fs::path& config, const fs::path& file) {
+    const auto here = fs::absolute(config).lexically_normal().parent_path();
+    const auto there = fs::absolute(file).lexically_normal();
+    const auto relative = there.lexically_relative(here);
+    return *relative.begin() == ".." ? there.string() : relative.string();
+}
+
+/// Where the owner says nothing else: time does not grow with it, for units are not padded to it, and memory is planned
+/// by it.
+std::int64_t default_max_tokens(std::int64_t window) {
+    return std::min<std::int64_t>(window, 512);
+}
+
+json make_document(const first_request& asked, const first_config& found, std::int64_t population,
+                   std::int64_t window) {
+    const auto* person = found.found.find(data::column_role::person);
+    json out;
+    out["privacy"] = {{"epsilon", asked.epsilon},
+                      {"delta", delta_for(population)},
+                      {"unit", person ? json{{"group", person->name}} : json("record")},
+                      {"population", population},
+                      {"book", make_book_name(bare_name(asked.data))}};
+    out["data"] = {{"path", path_from(asked.config, asked.data)},
+                   {"max_tokens", asked.max_tokens.value_or(default_max_tokens(window))}};
+    if (found.found.has_chats) out["data"]["chat"] = true;
+    if (found.has_template) out["data"]["template"] = path_from(asked.config, asked.table_template);
+    out["model"] = {{"path", path_from(asked.config, asked.model)}};
+    if (found.found.target) out["eval"] = {{"target", *found.found.target}};
+    return out;
+}
+
+/// As the owner says; where that is open, as the values suggest.
+std::int64_t count_units(const first_request& asked, const data::survey& found, const data::profile_advice& advice) {
+    const auto& person = asked.hints.person ? asked.hints.person : advice.person;
+    for (const auto& column : found.columns)
+        if (person == column.name) return static_cast<std::int64_t>(column.distinct);
+    return static_cast<std::int64_t>(found.records);
+}
+
+/// What the owner has to say: whose a record is, where some column by its name could say it, and N.
+std::vector<open_question> list_questions(const first_request& asked, const data::survey& found) {
+    std::vector<open_question> out;
+    if (!asked.hints.person && !found.identifiers().empty()) out.push_back(open_question::whose);
+    if (!asked.population) out.push_back(open_question::how_many);
+    return out;
+}
+
+/// What budgets that are usual, and the one that is asked for, cost in noise: `noise_at` a budget the multiplier.
+std::vector<priced_budget> price_budgets(double asked, std::int64_t expected_batch_size,
+                                         const std::function<double(double)>& noise_at) {
+    std::vector<double> all = {1, 2, 4, 8};
+    if (std::find(all.begin(), all.end(), asked) == all.end()) all.push_back(asked);
+    std::sort(all.begin(), all.end());
+    std::vector<priced_budget> out;
+    for (const double epsilon : all) {
+        const double z = noise_at(epsilon);
+        out.push_back({epsilon, z, z / static_cast<double>(expected_batch_size)});
+    }
+    return out;
+}
+
+}  // namespace
+
+std::int64_t rounded_population(std::int64_t training) {
+    std::int64_t round = 1;
+    while (training / round >= 100) round *= 10;
+    return std::max<std::int64_t>(1, training / round * round);
+}
+
+std::int64_t declared_population(std::int64_t units) {
+    return rounded_population(static_cast<std::int64_t>(0.72 * static_cast<double>(units)));
+}
+
+double delta_for(std::int64_t population) {
+    const auto digits = static_cast<int>(std::ceil(std::log10(10.0 * static_cast<double>(population)) - 1e-9));
+    return std::stod(fmt::format("1e-{}", digits));
+}
+
+std::int64_t tokens_for(std::int64_t tokens, std::int64_t window) {
+    constexpr std::int64_t step = 32;
+    return std::min(window, (tokens + step - 1) / step * step);
+}
+
+first_config write_first_config(const first_request& asked) {
+    first_config out;
+    out.found = data::profile_data(asked.data.string(), asked.hints);
+    out.advice.columns = data::advise_columns(out.found);
+    out.open = list_questions(asked, out.found);
+    out.advice.units = count_units(asked, out.found, out.advice.columns);
+    constexpr std::int64_t fewest = 100;
+    if (out.advice.units < fewest)
+        refuse(
+            fmt::format("{}: fewer than {} units to protect (records, or persons where a column says whose they "
+                        "are); a contract for so few leaves nothing to learn",
+                        asked.data.string(), fewest));
+    out.advice.population = declared_population(out.advice.units);
+    out.has_template = out.found.kind == data::data_kind::table ||
+                       (out.found.kind == data::data_kind::json_lines && !out.found.has_text && !out.found.has_chats);
+    const auto model = models::read_model_config(asked.model);
+    written_files files(asked.overwrite);
+    if (out.has_template) files.write(asked.table_template, data::template_for(out.found, asked.data.string()));
+    const auto population = asked.population.value_or(out.advice.population);
+    files.write(asked.config, make_document(asked, out, population, model.window).dump(2) + "\n");
+    const auto config = config::load(asked.config, {});
+    const auto seen = make_preview(config::to_reading_spec(config), 0);
+    out.advice.looked_at = seen.looked_at;
+    out.advice.cut = seen.cut;
+    out.advice.median_tokens = seen.median_tokens;
+    out.advice.most_tokens = seen.most_tokens;
+    // A value can be guessed only where no record is cut: room for some that are longer than those looked at.
+    out.advice.max_tokens =
+        tokens_for(out.advice.columns.target ? seen.most_tokens + seen.most_tokens / 4 : seen.p95_tokens, model.window);
+    if (!out.open.empty()) return out;
+    out.plan = check(config);
+    out.expected_batch_size = resolve(config, out.plan.population, model).train.expected_batch_size;
+    out.budgets = price_budgets(asked.epsilon, out.expected_batch_size, [&](double epsilon) {
+        auto other = config;
+        other.privacy.epsilon = epsilon;
+        return make_spending_policy(resolve(other, out.plan.population, model))->initial_noise_multiplier();
+    });
+    out.time = estimate_time(config, out.plan);
+    files.keep();
+    return out;
+}
+
+}  // namespace rldp::actors

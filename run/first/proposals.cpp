@@ -1,0 +1,135 @@
+#include "run/first/proposals.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "base/error.hpp"
+#include "config/open_keys.hpp"
+#include "models/weights.hpp"
+#include "run/public_training.hpp"
+#include "run/resolve.hpp"
+#include "run/step_gradients.hpp"
+
+namespace rldp::actors {
+
+std::vector<proposal> proposals(const config::run_config& config, std::int64_t population, std::int64_t units) {
+    constexpr std::int64_t smallest = 16, fewest = 8;
+    if (population < smallest)
+        refuse(fmt::format("a population of {} is below the smallest batch that is tried, {}", population, smallest));
+    if (units / smallest < fewest)
+        refuse(fmt::format("a budget of {} units is too small: even batches of {} leave fewer than {} steps", units,
+                           smallest, fewest));
+    const auto model = models::read_model(config.model.path);
+    const auto reading = config::to_reading_spec(config);
+    const auto layout = choose_layout(reading, model);
+    const auto planned = resolve(config, population, model).train.steps;
+    // The same share of other steps; one step at least of what is there at all.
+    const auto scaled = [&](std::int64_t length, std::int64_t steps) {
+        return length == 0 ? 0 : std::max<std::int64_t>(1, length * steps / planned);
+    };
+    std::vector<proposal> out;
+    for (auto batch = smallest; batch <= population && units / batch >= fewest; batch *= 2) {
+        auto divided = config;
+        divided.train.expected_batch_size = batch;
+        divided.train.steps = units / batch;
+        divided.train.epochs.reset();
+        if (config.train.warmup) divided.train.warmup = scaled(*config.train.warmup, *divided.train.steps);
+        if (config.train.decay) divided.train.decay = scaled(*config.train.decay, *divided.train.steps);
+        const auto spec = resolve(std::move(divided), population, model);
+        run_plan plan;
+        try {
+            plan = plan_run(spec, model, layout);
+        } catch (const error& reason) {
+            if (reason.code() != errc::bad_input || out.empty()) throw;
+            break;  // a method may have no use for so little noise
+        }
+        out.push_back({.expected_batch_size = batch,
+                       .steps = plan.steps,
+                       .warmup = spec.config.train.warmup,
+                       .decay = spec.config.train.decay,
+                       .noise_multiplier = plan.noise_multiplier,
+                       .noise_per_unit = plan.noise_multiplier / static_cast<double>(batch)});
+    }
+    return out;
+}
+
+const proposal& choose_best(const std::vector<proposal>& all) {
+    const auto beyond =
+        std::find_if(all.begin(), all.end(), [](const auto& one) { return one.steps < config::least_steps; });
+    return beyond == all.begin() ? all.front() : *(beyond - 1);
+}
+
+namespace {
+
+/// Passes over made-up records, as many and as long as a unit may have.
+class timed_passes {
+  public:
+    timed_passes(const config::run_config& asked, std::int64_t population)
+        : model_(load_model(config::to_reading_spec(asked))),
+          spec_(resolve(asked, population, model_.base->config())),
+          length_(token_limit(spec_, model_.base->config())),
+          records_(spec_.records_per_unit) {}
+
+    /// Seconds a unit, in so many micro-batches for each that is under way at once.
+    double once(std::int64_t micro_batch, std::int64_t micro_batches) {
+        auto spec = spec_;
+        spec.train.micro_batch = micro_batch;
+        const auto how = make_gradient_settings(spec, model_);
+        const auto count = std::max<std::int64_t>(1, micro_batches * how.micro_batch * how.abreast / records_);
+        std::vector<std::vector<models::sequence>> made(static_cast<std::size_t>(count));
+        for (auto& unit : made) unit.assign(static_cast<std::size_t>(records_), made_up());
+        const auto units = models::view_units(made);
+        const auto began = std::chrono::steady_clock::now();
+        step_gradients(
+            model_, how, model_.initial_adapter, {}, units, {}, [](const privacy::unit_gradients&) {},
+            [](const std::exception& reason) { throw error(errc::failed, reason.what()); });
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() /
+               static_cast<double>(count);
+    }
+
+    /// As the run will compute.
+    double as_planned() { return once(spec_.train.micro_batch, 2); }
+
+  private:
+    models::sequence made_up() const {
+        models::sequence out;
+        for (std::int64_t i = 0; i < length_; ++i)
+            out.push_back(static_cast<std::int32_t>(i * 7919 % model_.base->config().vocab));
+        return out;
+    }
+
+    run_model model_;
+    config::run_spec spec_;
+    std::int64_t length_, records_;
+};
+
+}  // namespace
+
+double seconds_per_unit(const config::run_config& config, std::int64_t population, timing how) {
+    constexpr double long_enough = 0.5;  // seconds, to be no matter of chance
+    timed_passes passes(config, population);
+    const auto first = passes.once(1, 1);  // memory is taken, threads are started
+    if (how == timing::rough) return first > long_enough ? std::min(first, passes.once(1, 1)) : passes.as_planned();
+    passes.as_planned();
+    return std::min(passes.as_planned(), passes.as_planned());
+}
+
+plan_time estimate_time(const config::run_config& config, const run_plan& plan) {
+    plan_time out;
+    out.seconds_per_unit = seconds_per_unit(config, plan.population, timing::rough);
+    out.seconds = out.seconds_per_unit * plan.sample_rate * static_cast<double>(plan.population) *
+                  static_cast<double>(plan.steps);
+    if (out.seconds <= an_hour) return out;
+    try {
+        const auto all = proposals(config, plan.population, static_cast<std::int64_t>(an_hour / out.seconds_per_unit));
+        out.of_an_hour = choose_best(all);
+    } catch (const error& too_little) {
+        if (too_little.code() != errc::bad_input) throw;  // an hour is too short for any
+    }
+    return out;
+}
+
+}  // namespace rldp::actors

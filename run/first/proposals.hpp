@@ -1,0 +1,48 @@
+#pragma once
+// `rldp plan`: how a budget of work is best divided into steps.
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "run/plan.hpp"
+
+namespace rldp::actors {
+
+/// One division of a budget: as many units drawn in expectation as every other, B·steps.
+struct proposal {
+    std::int64_t expected_batch_size = 0, steps = 0;
+    /// The configuration's, as the same share of the steps, or chosen; none where rl.controller brings a schedule.
+    std::optional<std::int64_t> warmup;
+    std::optional<std::int64_t> decay;  ///< likewise
+    double noise_multiplier = 0;        ///< z_0 of the configuration's contract
+    double noise_per_unit = 0;          ///< z_0 / B: the noise in the mean of B gradients, in clip radii
+};
+
+/// For `units` drawn in all: batches of powers of two from 16, as far as the population, at least eight steps and the
+/// method allow; the rest is the configuration's. Errors: bad_input where not even the smallest batch fits.
+std::vector<proposal> proposals(const config::run_config& config, std::int64_t population, std::int64_t units);
+
+/// The one of the least noise that leaves enough steps, else the one of the most steps: with B·steps given, z_0 / B
+/// falls as the batch grows.
+const proposal& choose_best(const std::vector<proposal>& all);
+
+enum class timing : std::uint8_t {
+    rough,  ///< of two units where they take long, else of a few micro-batches
+    fine,   ///< the best of two passes over more of them
+};
+
+/// Seconds that one unit's gradients take here, measured on as many made-up records, of as many tokens, as a unit may
+/// have, for a run on `population` units. Errors: as step_gradients.
+double seconds_per_unit(const config::run_config& config, std::int64_t population, timing how);
+
+inline constexpr double an_hour = 3600;  // seconds
+
+/// What a plan takes here, where every record is as long as it may be.
+struct plan_time {
+    double seconds_per_unit = 0, seconds = 0;
+    std::optional<proposal> of_an_hour;  ///< where the plan takes longer, and an hour is enough for any
+};
+/// In a second, or as long as a large model takes for a unit. Errors: as step_gradients.
+plan_time estimate_time(const config::run_config& config, const run_plan& plan);
+
+}  // namespace rldp::actors

@@ -1,0 +1,83 @@
+#include "run/resolve.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.hpp"
+#include "config/methods.hpp"
+#include "config/open_keys.hpp"
+#include "privacy/spending/book_files.hpp"
+#include "rl/prepared/prepared_policy.hpp"
+#include "run/factories.hpp"
+#include "run/inputs.hpp"
+#include "run/memory.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+/// Whether the policy that ships was prepared on runs of as many steps.
+bool is_vouched_for(config::run_config config, std::int64_t population, std::int64_t width) {
+    if (config.rl.state || !config::resolve_choices(config).prepared) return false;  // nobody asks
+    if (config.train.trains_base()) return false;                                    // prepared on adapters
+    config::choose_open_keys(config, population, width);
+    return rl::list_warnings(rl::prepared_policy::shipped(), config::planned_steps(config, population)).empty();
+}
+
+/// Of a run whose controller is prepared: what its policy decides by.
+std::optional<config::choice> choose_interval(config::run_config& config) {
+    if (!config::resolve_choices(config).prepared) return {};
+    auto& rl = config.rl;
+    const auto wanted = load_policy(rl.controller, rl.signer, rl.online)->parts().interval;
+    if (!rl.interval) {
+        rl.interval = wanted;
+        return config::choice{"rl.interval", std::to_string(wanted), "rl.controller was prepared for it"};
+    }
+    if (*rl.interval != wanted)
+        refuse(fmt::format("rl.interval is {}, but rl.controller {} decides after every {} steps; give {}",
+                           *rl.interval, rl.controller.value_or("the shipped policy"), wanted, wanted));
+    return {};
+}
+
+/// What privacy.book comes to. Which book `found` finds follows from the data: it is no part of a plan.
+std::optional<config::choice> choose_book(config::run_config& config) {
+    auto& book = config.privacy.book;
+    if (!book) book = no_book;
+    if (*book == no_book || is_book_path(*book)) return {};
+    return config::choice{"privacy.book", nlohmann::json(*book).dump(),
+                          *book == found_book ? "of the books in " + privacy::books_home().string() +
+                                                    " the one with data like these, or a new one"
+                                              : (privacy::books_home() / *book).string()};
+}
+
+}  // namespace
+
+config::run_spec resolve(config::run_config asked, std::int64_t units, const models::model_config& model) {
+    std::vector<config::choice> made;
+    const auto note = [&](std::optional<config::choice> one) {
+        if (one) made.push_back(std::move(*one));
+    };
+    const auto population = asked.privacy.population.value_or(units);
+    note(config::choose_state(asked, is_vouched_for(asked, population, model.width)));
+    note(choose_interval(asked));
+    for (auto& one : config::choose_open_keys(asked, population, model.width)) made.push_back(std::move(one));
+    note(config::choose_clip(asked, model.vocab));
+    if (auto& micro_batch = asked.train.micro_batch; !micro_batch) {
+        const auto reading = config::to_reading_spec(asked);
+        auto [count, reason] = choose_micro_batch(reading, model, choose_layout(reading, model),
+                                                  {.population = population,
+                                                   .expected_batch_size = config::read_batch_size(asked),
+                                                   .max_tokens = token_limit(reading, model)});
+        micro_batch = count;
+        made.push_back({"train.micro_batch", std::to_string(count), std::move(reason)});
+    }
+    note(choose_book(asked));
+    config::validate(asked);  // of what is chosen beside what is given
+    auto out = config::to_spec(asked, population);
+    out.choices = std::move(made);
+    return out;
+}
+
+}  // namespace rldp::actors
