@@ -53,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
                        asked.cookie.find(std::string(64, 'b')) != std::string::npos;
     fuzz::require(knows || !asked.target.starts_with("/api") || answer.status >= 400, "a stranger was told of runs");
     try {
-        monitor::dashboard_place_from(asked.target);
+        monitor::parse_place(asked.target);
     } catch (const error&) {
     }
     return 0;
