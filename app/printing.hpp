@@ -2,8 +2,9 @@
 // How verify commands print what they checked and what they could not.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <nlohmann/json.hpp>
+
+#include <memory>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #pragma once
 // Numbers on the command line: read strictly, printed shortly.
 #include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
 #include <cstdint>

@@ -14,10 +14,6 @@ inline bool is_synthetic(const std::string& path) {
     return path.starts_with(synthetic_prefix);
 }
 
-}  // namespace rldp
-
-namespace rldp {
-
 // What data and models are called, where their directories are the owner's business.
 
 /// "/secret/place/notes.csv.gz" is notes.csv.gz; made-up data are called as they are asked for.
@@ -43,10 +39,6 @@ inline std::string bare_name(const std::filesystem::path& path) {
     const auto last = name.extension();
     return (last == ".gz" || last == ".zst" ? name.stem() : name).stem().string();
 }
-
-}  // namespace rldp
-
-namespace rldp {
 
 // What a budget book may be called (privacy.book): a name among the books of its owner's home, or a directory's path.
 

@@ -1,6 +1,7 @@
 #pragma once
 // A file descriptor that is closed with its owner.
 #include <unistd.h>
+
 #include <filesystem>
 #include <string_view>
 #include <utility>
@@ -27,18 +28,10 @@ class descriptor {
     int number_ = -1;
 };
 
-}  // namespace rldp
-
-namespace rldp {
-
 // write(2) to the end. Internal to the writers of files.
 
 /// Whether all of `bytes` went out; else errno says why not.
 bool write_all(int descriptor, std::string_view bytes);
-
-}  // namespace rldp
-
-namespace rldp {
 
 // What stands in a file's place. Internal to the readers and writers of files.
 

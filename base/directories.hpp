@@ -30,10 +30,6 @@ class fixed_time {
     std::int64_t time_;
 };
 
-}  // namespace rldp
-
-namespace rldp {
-
 // What lies in a directory. Errors: storage_error naming the directory (the standard's iterators name none where they
 // fail midway).
 
@@ -41,10 +37,6 @@ std::vector<std::filesystem::directory_entry> list_entries(const std::filesystem
 
 /// And in the directories below it. Links are not followed.
 std::vector<std::filesystem::directory_entry> entries_below(const std::filesystem::path& directory);
-
-}  // namespace rldp
-
-namespace rldp {
 
 // Directories that are in use: whoever cleans up leaves them alone.
 
@@ -67,10 +59,6 @@ class directory_lock {
     explicit directory_lock(int descriptor) : descriptor_(descriptor) {}
     int descriptor_;
 };
-
-}  // namespace rldp
-
-namespace rldp {
 
 // A directory that appears whole or not at all: made beside its place under a name of its own, renamed into it at the
 // end. A process that is killed leaves it behind; whoever next makes the same directory, or cleans up, removes it.

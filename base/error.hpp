@@ -34,10 +34,6 @@ inline void refuse_unless(bool holds, const std::string& line) {
     if (!holds) refuse(line);
 }
 
-}  // namespace rldp
-
-namespace rldp {
-
 // Preconditions of the libraries: what a caller in this program has to hold to. What a user, a file or a peer gives is
 // refused instead (error.hpp), by whoever reads it.
 

@@ -69,10 +69,6 @@ void put_in_place(const std::filesystem::path& from, const std::filesystem::path
 /// Removes a file, durably. One that is missing is fine.
 void remove_file(const std::filesystem::path& path);
 
-}  // namespace rldp
-
-namespace rldp {
-
 // Files that a user names, opened for reading: the one place where that happens.
 
 /// A regular file that is open for reading. Nothing else that has a path is read: a FIFO or a terminal would block, a
@@ -101,10 +97,6 @@ class input_file {
     std::uintmax_t size_ = 0;
     unsigned mode_ = 0;
 };
-
-}  // namespace rldp
-
-namespace rldp {
 
 // Files that only grow: ledgers and logs.
 

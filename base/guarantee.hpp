@@ -21,10 +21,6 @@ struct names<publication> {
         {publication::noised, "private"}, {publication::none, "none"}, {publication::raw, "raw"}};
 };
 
-}  // namespace rldp
-
-namespace rldp {
-
 // Whether a run's ε bounds anything: the one type and the one function that answer it, for the configuration, the
 // ledger, the summary, the certificate and whoever prints them.
 

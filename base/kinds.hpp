@@ -85,10 +85,6 @@ inline bool is_device_name(std::string_view name) {
            std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-}  // namespace rldp
-
-namespace rldp {
-
 // What a configuration may choose among, where a few words are all there is to say: types for the libraries that do it,
 // words for files.
 
@@ -222,10 +218,6 @@ struct names<clip_action> {
     static constexpr named_value<clip_action> rows[] = {{clip_action::absolute, "absolute"},
                                                         {clip_action::delta, "delta"}};
 };
-
-}  // namespace rldp
-
-namespace rldp {
 
 // The accountants: schema, maker, commands, plans and comparisons read the rows.
 

@@ -34,10 +34,6 @@ std::optional<json_flaw> find_flaw(std::string_view text,
 /// "line 3, column 7: not JSON: …", or which key is wrong, on one printable line, of the text that it was found in.
 std::string describe_flaw(const json_flaw& flaw, std::string_view text);
 
-}  // namespace rldp
-
-namespace rldp {
-
 // Whole numbers in JSON that may be hostile.
 
 /// get() alone would turn 1e300 into whatever the processor makes of it, and 2.5 into 2. Errors: as refuse_unless.

@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -25,10 +26,6 @@ std::string memory_text(std::int64_t bytes);
 /// that a run can go on.
 std::string describe_exception(const std::exception& thrown);
 
-}  // namespace rldp
-
-namespace rldp {
-
 // The date that a page says it is of.
 
 /// UTC, as 2026-01-31. SOURCE_DATE_EPOCH, in seconds since 1970, takes the clock's place where it is set.
@@ -39,10 +36,6 @@ std::string now();
 /// Of a date, as today() writes it, in seconds since 1970; 0 for what is none.
 std::int64_t parse_date(const std::string& date);
 
-}  // namespace rldp
-
-namespace rldp {
-
 // How wide the terminal behind standard error is.
 
 /// Columns; 80 where nobody knows.
@@ -50,10 +43,6 @@ inline std::size_t terminal_width() {
     winsize size{};
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
-
-}  // namespace rldp
-
-namespace rldp {
 
 // "~/" before a path, which a shell leaves as it is where it does not begin a word (--out=~/runs), and no shell ever
 // sees in a file.
@@ -64,10 +53,6 @@ inline std::string with_home(std::string path) {
     if (home != nullptr && *home != '\0' && (path == "~" || path.starts_with("~/"))) path.replace(0, 1, home);
     return path;
 }
-
-}  // namespace rldp
-
-namespace rldp {
 
 // What exec and posix_spawn take, made of strings.
 
@@ -90,10 +75,6 @@ inline std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     out.push_back(nullptr);
     return out;
 }
-
-}  // namespace rldp
-
-namespace rldp {
 
 // A process that must not outlive the one that started it.
 

@@ -16,10 +16,6 @@ struct text_range {
     bool operator==(const text_range&) const = default;
 };
 
-}  // namespace rldp
-
-namespace rldp {
-
 // Text that may stand on a terminal and in a sentence. A file's text can hold line ends, escape codes and marks that
 // turn the direction of writing: with them it forges what a program seems to say.
 
@@ -59,10 +55,6 @@ inline std::string printable(std::string_view text) {
 inline std::string printable_lines(std::string_view text) {
     return detail::without_hidden(text, "\n\t");
 }
-
-}  // namespace rldp
-
-namespace rldp {
 
 // Which bytes are text, and how others are shown where text is asked for: a name in a file system may be any bytes.
 
@@ -115,20 +107,12 @@ inline std::string shown_path(const std::filesystem::path& path) {
     return shown_text(path.native());
 }
 
-}  // namespace rldp
-
-namespace rldp {
-
 /// ASCII letters in lower case, all else as it is.
 inline std::string lower_case(std::string text) {
     for (char& c : text)
         if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
     return text;
 }
-
-}  // namespace rldp
-
-namespace rldp {
 
 // For "did you mean …?".
 

@@ -1,11 +1,12 @@
 #pragma once
 // Which values a key takes, and how JSON becomes one. Every error text and the reference speak of a domain in its own
 // words.
+#include <nlohmann/json.hpp>
+
 #include <cmath>
 #include <filesystem>
 #include <functional>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <variant>

@@ -1,6 +1,7 @@
 #pragma once
 // The key/value cache of a generation. Several samples may continue one prompt, whose keys and values are held once.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <optional>
 #include <vector>

@@ -1,6 +1,7 @@
 #pragma once
 // The differentiable pieces of a block that LibTorch lacks or does in too many passes over memory.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>

@@ -1,6 +1,7 @@
 #pragma once
 // Choosing a token from logits: greedy, temperature, top-k, nucleus (Holtzman et al. 2020).
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <functional>
 #include <vector>

@@ -3,9 +3,10 @@
 // each handle one tensor.
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
+#include <nlohmann/json.hpp>
+
 #include <array>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "models/adamw.hpp"

@@ -1,6 +1,7 @@
 #pragma once
 // trusted/trace.safetensors: the sum of a run's releases, for the audit of a run that is over.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <vector>

@@ -1,6 +1,7 @@
 #pragma once
 // Tensors and texts in a safetensors file that nobody but this run can have written.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <map>

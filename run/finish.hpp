@@ -1,6 +1,7 @@
 #pragma once
 // What the model writes with its new adapter, for the report: made from the adapter and public text alone.
 #include <ATen/core/Tensor.h>
+
 #include <string>
 #include <vector>
 

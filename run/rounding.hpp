@@ -3,6 +3,7 @@
 // micro-batch, other shapes, other last bits. In exact arithmetic by nothing (docs/privacy.md §6). Units are made up
 // and the adapter is public, so what is found is, too.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -1,9 +1,10 @@
 // rldp prepare-controller: a policy for rl.controller, from no one's records.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
 #include <chrono>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 

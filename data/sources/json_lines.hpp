@@ -1,7 +1,8 @@
 #pragma once
 // A line of JSON whose numbers keep their spelling: an id of thirty digits is no double.
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
+
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>

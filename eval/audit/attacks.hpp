@@ -1,6 +1,7 @@
 #pragma once
 // How likely a model finds the end of a text, given its beginning: what every attack scores by.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>

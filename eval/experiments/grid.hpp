@@ -1,11 +1,12 @@
 #pragma once
 // Lists as the command line writes them: "0.5,2,4". Errors (bad_input) begin with the option's name.
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>

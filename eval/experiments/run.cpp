@@ -2,14 +2,15 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <algorithm>
 #include <boost/asio.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <list>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <thread>

@@ -2,6 +2,7 @@
 // The element types of safetensors, and those of them that torch knows.
 #include <ATen/core/Tensor.h>
 #include <c10/core/ScalarType.h>
+
 #include <array>
 #include <cstddef>
 #include <filesystem>

@@ -2,6 +2,7 @@
 // What a backward pass leaves of each trained tensor: the two factors, position by position, whose product is the
 // gradient (book-keeping: Bu et al. 2023). Of a tensor of one dimension it leaves each unit's gradient itself.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <optional>
 #include <unordered_map>

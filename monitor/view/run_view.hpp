@@ -1,8 +1,9 @@
 #pragma once
 // A run as its watchers see it: what it is, what was promised, and the last value of each quantity that is watched.
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstdint>
 #include <limits>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -3,6 +3,7 @@
 // grid. Whole numbers have no order of addition, so however the micro-batches are shared out among ranks, the sum is
 // the same to the last bit (docs/privacy.md §6). Trusted side.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>

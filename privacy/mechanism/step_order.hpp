@@ -4,6 +4,7 @@
 // isotropic noise on sums in which a unit moves at most C, so the multiplier is z whatever M is, if a and M depend on
 // earlier releases only.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <functional>
 #include <limits>

@@ -1,6 +1,7 @@
 #pragma once
 // M = diag(1/b): every coordinate is measured in a unit of its own.
 #include <ATen/core/Tensor.h>
+
 #include <cmath>
 #include <vector>
 

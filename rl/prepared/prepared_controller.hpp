@@ -2,10 +2,11 @@
 // SAC that goes on learning in a run what to add to a prepared policy's rule. It begins with the preparation's actor
 // and with critics that know nothing; the fall of the loss on public records is its reward, as the fall of the true
 // loss was in preparation. Public side: it sees releases and public records.
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,6 +1,7 @@
 #pragma once
 // What preparation leaves behind: a rule, a frozen normaliser, an actor's weights and a guard, in one small file.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>

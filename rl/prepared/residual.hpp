@@ -3,6 +3,7 @@
 // number of adapters, in any order. Functions of flat float32 parameter vectors, as in rl/networks.
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
+
 #include <array>
 #include <cstdint>
 #include <span>

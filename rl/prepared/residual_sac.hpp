@@ -1,9 +1,10 @@
 #pragma once
 // What learns to add to a base policy, whatever its algorithm.
 #include <ATen/core/Tensor.h>
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "rl/prepared/environment.hpp"

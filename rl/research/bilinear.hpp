@@ -4,6 +4,7 @@
 // adapters as there; only the network is made up, and the ledger is missing, for nobody's records are read. What
 // quadratics lack is here: curvature that changes on the way, two factors that multiply, rates that ruin a run.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <memory>
 #include <span>

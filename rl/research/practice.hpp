@@ -1,9 +1,10 @@
 #pragma once
 // Independent work on several threads, with the same result for any number of them.
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <vector>
 

@@ -1,9 +1,10 @@
 #pragma once
 // How a run ended, as summary.json and the monitor say it.
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -2,6 +2,7 @@
 // Names of machines as sockets take them.
 #include <netdb.h>
 #include <sys/socket.h>
+
 #include <array>
 #include <cstdint>
 #include <cstring>

@@ -1,6 +1,7 @@
 #pragma once
 // Which of how many processes this one is, as the program that began them says it in the environment.
 #include <sys/types.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

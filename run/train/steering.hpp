@@ -1,6 +1,7 @@
 #pragma once
 // Who steers a run: what a controller may look at, and what it sets. Public side: it sees releases only.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>

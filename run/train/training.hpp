@@ -2,6 +2,7 @@
 // The mean of the adapters that a training passes through: it is evaluated and saved in place of the last one. The
 // noise of the last steps averages out of it.
 #include <ATen/core/Tensor.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <functional>
