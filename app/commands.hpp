@@ -1,5 +1,5 @@
 #pragma once
-// One function per subcommand: declares its options on the program and, when it was chosen, returns the exit status.
+// The subcommands, and which of them need LibTorch.
 #include <array>
 #include <functional>
 #include <string_view>
@@ -9,6 +9,8 @@ class App;
 }
 
 namespace rldp::app {
+
+// Functions. One per subcommand: declares its options on the program and, when it was chosen, returns the exit status.
 
 using action = std::function<int()>;
 
@@ -49,14 +51,13 @@ void add_machine(CLI::App& program, action& chosen);
 }  // namespace rldp::app
 
 namespace CLI {
-
-// The subcommands that need LibTorch. Loading it takes most of a second, so they live in a program of their own,
-// rldp-torch, in whose place rldp puts itself when one of them is called.
-
 class App;
 }  // namespace CLI
 
 namespace rldp::app {
+
+// LibTorch. Loading it takes most of a second, so the subcommands that need it live in a program of their own,
+// rldp-torch, in whose place rldp puts itself when one of them is called.
 
 struct torch_command {
     std::string_view name, sentence;

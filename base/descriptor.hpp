@@ -1,5 +1,5 @@
 #pragma once
-// A file descriptor that is closed with its owner.
+// File descriptors, and what readers and writers of files share.
 #include <unistd.h>
 
 #include <filesystem>
@@ -8,6 +8,7 @@
 
 namespace rldp {
 
+/// A file descriptor that is closed with its owner.
 class descriptor {
   public:
     descriptor() = default;
@@ -28,12 +29,12 @@ class descriptor {
     int number_ = -1;
 };
 
-// write(2) to the end. Internal to the writers of files.
+// Writing. Internal: write(2) to the end, for the writers of files.
 
 /// Whether all of `bytes` went out; else errno says why not.
 bool write_all(int descriptor, std::string_view bytes);
 
-// What stands in a file's place. Internal to the readers and writers of files.
+// Kinds of files. Internal: what stands in a file's place, for the readers and writers of files.
 
 /// Refuses what is no regular file by its kind, `mode` as stat(2) gives it.
 [[noreturn]] void refuse_kind(const std::filesystem::path& path, unsigned mode);

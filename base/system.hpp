@@ -1,5 +1,5 @@
 #pragma once
-// How much memory there is, and what to say when there is not enough.
+// What the system around the program says and takes: memory, date, terminal, home, environment, parent.
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -15,6 +15,8 @@
 
 namespace rldp {
 
+// Memory. How much there is, and what to say when there is not enough.
+
 /// Bytes that this machine has, or that the control group of this process may use where that is less.
 std::int64_t memory_there();
 
@@ -26,7 +28,7 @@ std::string memory_text(std::int64_t bytes);
 /// that a run can go on.
 std::string describe_exception(const std::exception& thrown);
 
-// The date that a page says it is of.
+// Date. The one that a page says it is of.
 
 /// UTC, as 2026-01-31. SOURCE_DATE_EPOCH, in seconds since 1970, takes the clock's place where it is set.
 std::string today();
@@ -36,7 +38,7 @@ std::string now();
 /// Of a date, as today() writes it, in seconds since 1970; 0 for what is none.
 std::int64_t parse_date(const std::string& date);
 
-// How wide the terminal behind standard error is.
+// Terminal. How wide the one behind standard error is.
 
 /// Columns; 80 where nobody knows.
 inline std::size_t terminal_width() {
@@ -44,8 +46,8 @@ inline std::size_t terminal_width() {
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-// "~/" before a path, which a shell leaves as it is where it does not begin a word (--out=~/runs), and no shell ever
-// sees in a file.
+// Home. "~/" before a path, which a shell leaves as it is where it does not begin a word (--out=~/runs), and no shell
+// ever sees in a file.
 
 /// "~/records" in the owner's home. Where HOME says nothing, as it is.
 inline std::string with_home(std::string path) {
@@ -54,7 +56,7 @@ inline std::string with_home(std::string path) {
     return path;
 }
 
-// What exec and posix_spawn take, made of strings.
+// Arguments and environment. What exec and posix_spawn take, made of strings.
 
 /// This process's environment with these variables in place of its own.
 inline std::vector<std::string> environment_with(const std::map<std::string, std::string>& own) {
@@ -76,7 +78,7 @@ inline std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     return out;
 }
 
-// A process that must not outlive the one that started it.
+// Parent. For a process that must not outlive the one that started it.
 
 /// From now on SIGTERM comes when `parent` is gone. One that was gone before is told by nobody, so that is asked. Safe
 /// between fork and exec.

@@ -1,5 +1,5 @@
 #pragma once
-// Runs cells in child processes of this program, so that one that dies takes no other along.
+// Runs the cells of a grid, each from where it stands.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -11,6 +11,8 @@
 #include "eval/experiments/grid.hpp"
 
 namespace rldp::eval {
+
+// Running. In child processes of this program, so that one that dies takes no other along.
 
 struct cell_progress {
     std::string id;
@@ -41,7 +43,7 @@ struct run_settings {
 /// ended. What the children say and how long they take goes to OUT/trusted/cells.
 bool run_cells(const std::vector<cell>& cells, const run_settings& how, const watcher& told);
 
-// How a cell goes on from what its directory holds, and how far its process has come.
+// Starting. How a cell goes on from what its directory holds, and how far its process has come.
 
 enum class start_kind {
     keep,        ///< it is over
