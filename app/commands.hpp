@@ -48,14 +48,6 @@ void add_reference(CLI::App& program, action& chosen);
 void add_version(CLI::App& program, action& chosen);
 void add_machine(CLI::App& program, action& chosen);
 
-}  // namespace rldp::app
-
-namespace CLI {
-class App;
-}  // namespace CLI
-
-namespace rldp::app {
-
 // LibTorch. Loading it takes most of a second, so the subcommands that need it live in a program of their own,
 // rldp-torch, in whose place rldp puts itself when one of them is called.
 
