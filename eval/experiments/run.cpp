@@ -305,6 +305,13 @@ class pool {
 
 }  // namespace
 
+std::filesystem::path find_cell_program() {
+    const std::filesystem::path running = "/proc/self/exe";
+    std::error_code unknown;
+    const auto named = std::filesystem::read_symlink(running, unknown);
+    return named.filename() == "rldp-research" ? named.parent_path() / "rldp-torch" : running;
+}
+
 bool run_cells(const std::vector<cell>& cells, const run_settings& how, const watcher& told) {
     grid_directory{how.out}.create();
     const bool ended = pool(cells, how, told).run();

@@ -27,14 +27,17 @@ struct watcher {
     std::function<void(const std::vector<cell_progress>& running, std::size_t waiting)> on_tick;
 };
 
+/// The program whose subcommand `run` makes a cell: the running one under the kernel's own name, so that a rebuild
+/// meanwhile does not change it; of rldp-research, rldp-torch beside it.
+std::filesystem::path find_cell_program();
+
 struct run_settings {
     std::filesystem::path config;  ///< of the base
     std::vector<std::string> set;  ///< the user's own overrides, before the cells'
     std::filesystem::path out;     ///< the grid's directory, claimed
     int jobs = 1;                  ///< processes at a time
     bool audit = false;            ///< attack every cell that is done: `PROGRAM audit OUT/cells/ID --quiet`
-    /// The running program under the kernel's own name: a rebuild meanwhile does not change it.
-    std::filesystem::path program = "/proc/self/exe";
+    std::filesystem::path program = find_cell_program();
 };
 
 /// Runs what is not done yet: `PROGRAM run CONFIG --set … --out OUT/cells/ID --lessons OUT/lessons --corpora … --json

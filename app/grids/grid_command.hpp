@@ -1,5 +1,5 @@
 #pragma once
-// What compare and sweep share on the command line.
+// What compare, sweep and protocols share on the command line.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -24,6 +24,8 @@ struct grid_options {
     monitor::http_options dashboard;
 };
 
+/// What all cells begin from.
+void add_base_options(CLI::App& command, grid_options& given);
 void add_grid_options(CLI::App& command, grid_options& given, const std::string& axes);
 
 /// --out, or runs/NAME-OF-CONFIG-KIND.

@@ -1,4 +1,4 @@
-#include "app/torch/grid_command.hpp"
+#include "app/grids/grid_command.hpp"
 
 #include <fmt/format.h>
 
@@ -15,10 +15,13 @@
 
 namespace rldp::app {
 
-void add_grid_options(CLI::App& command, grid_options& given, const std::string& axes) {
+void add_base_options(CLI::App& command, grid_options& given) {
     command.add_option("config", given.config, "configuration file of the base (JSON)")->required();
     command.add_option("--set", given.set, "override a key of the base: dotted.key=json, repeatable")
         ->allow_extra_args(false);
+}
+
+void add_grid_options(CLI::App& command, grid_options& given, const std::string& axes) {
     command.add_option("--only", given.only, "run only these cells now: axis=v1,v2, repeatable; axes: " + axes)
         ->allow_extra_args(false);
     command.add_option("--shard", given.shard, "run the i-th of n parts of the cells, i/n: for several machines");
