@@ -1,5 +1,5 @@
 #pragma once
-// Where the configurations and the small model that ship are.
+// The command line of the programs rldp and rldp-torch, and the files that ship with them.
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -8,6 +8,8 @@
 #include "app/commands.hpp"
 
 namespace rldp::app {
+
+// What ships. Where its configurations and its small model are.
 
 /// "config" in the source's root, beside the program where it was built, under share/ where it was installed.
 inline std::string examples_directory() {
@@ -20,7 +22,7 @@ inline std::string examples_directory() {
     return "config";
 }
 
-// What the programs rldp and rldp-torch have in common: streams that can't hurt, one line for every error, the exit
+// Programs. What rldp and rldp-torch have in common: streams that can't hurt, one line for every error, the exit
 // status.
 
 /// Declares the subcommands, parses the command line and does what it asks for; the exit status.

@@ -1,5 +1,5 @@
 #pragma once
-// One function per subcommand: declares its options on the program and, when it was chosen, returns the exit status.
+// The subcommands, and which of them need LibTorch.
 #include <array>
 #include <functional>
 #include <string_view>
@@ -9,6 +9,8 @@ class App;
 }
 
 namespace rldp::app {
+
+// Functions. One per subcommand: declares its options on the program and, when it was chosen, returns the exit status.
 
 using action = std::function<int()>;
 
@@ -26,6 +28,7 @@ void add_plan(CLI::App& program, action& chosen);
 void add_prepare(CLI::App& program, action& chosen);
 void add_sign_policy(CLI::App& program, action& chosen);
 void add_pretrain(CLI::App& program, action& chosen);
+void add_protocol(CLI::App& program, action& chosen);
 void add_tokenize(CLI::App& program, action& chosen);
 void add_generate(CLI::App& program, action& chosen);
 void add_merge(CLI::App& program, action& chosen);
@@ -46,20 +49,14 @@ void add_reference(CLI::App& program, action& chosen);
 void add_version(CLI::App& program, action& chosen);
 void add_machine(CLI::App& program, action& chosen);
 
-}  // namespace rldp::app
-
-namespace CLI {
-
-// The subcommands that need LibTorch. Loading it takes most of a second, so they live in a program of their own,
+// LibTorch. Loading it takes most of a second, so the subcommands that need it live in a program of their own,
 // rldp-torch, in whose place rldp puts itself when one of them is called.
 
-class App;
-}  // namespace CLI
-
-namespace rldp::app {
+enum class torch_program { everyday, research };
 
 struct torch_command {
     std::string_view name, sentence;
+    torch_program of = torch_program::everyday;
 };
 
 /// In the order of --help.
@@ -72,9 +69,11 @@ inline constexpr std::array torch_commands{
     torch_command{"sweep", "Run one configuration over a grid of its keys' values"},
     torch_command{"check", "Validate a configuration and print the plan; trains nothing"},
     torch_command{"plan", "Propose how a budget of examples or minutes is best divided into steps"},
-    torch_command{"prepare-controller", "Make a policy that steers runs, on made-up tasks: no record is read"},
+    torch_command{"prepare-controller", "Make a policy that steers runs, on made-up tasks: no record is read",
+                  torch_program::research},
     torch_command{"sign-policy", "Sign a prepared policy, for runs that demand it (rl.signer)"},
-    torch_command{"pretrain", "Make a tiny public GPT-2 base from synthetic prose, as in config/tiny-gpt2"},
+    torch_command{"pretrain", "Make a tiny public GPT-2 base from synthetic prose, as in config/tiny-gpt2",
+                  torch_program::research},
     torch_command{"tokenize", "Turn lines on standard input into JSON arrays of token ids"},
     torch_command{"generate", "Continue a text with a model, with an adapter or without"},
     torch_command{"merge", "Write a model with its adapter added as a plain Hugging Face directory"},

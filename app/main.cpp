@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -22,17 +23,27 @@
 
 namespace {
 
-bool needs_torch(std::string_view name) {
-    return std::any_of(rldp::app::torch_commands.begin(), rldp::app::torch_commands.end(),
-                       [&](const auto& each) { return each.name == name; });
+using rldp::app::torch_program;
+
+/// Whose subcommand a command line names; nothing where it is one of this program's.
+std::optional<torch_program> find_owner(const std::vector<std::string_view>& words) {
+    const auto found = std::find_if(rldp::app::torch_commands.begin(), rldp::app::torch_commands.end(),
+                                    [&](const auto& each) { return !words.empty() && each.name == words.front(); });
+    if (found == rldp::app::torch_commands.end()) return std::nullopt;
+    // A comparison that was written down beforehand is a paper's.
+    const bool has_protocol = found->name == "compare" && std::any_of(words.begin(), words.end(), [](const auto& word) {
+                                  return word == "--protocol" || word.starts_with("--protocol=");
+                              });
+    return has_protocol ? torch_program::research : found->of;
 }
 
 /// Beside this program where it was built, under lib/ where it was installed.
-std::filesystem::path torch_program() {
+std::filesystem::path find_program(torch_program which) {
+    const auto* const name = which == torch_program::research ? "rldp-research" : "rldp-torch";
     std::error_code unknown;
     const auto here = std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path();
-    const auto beside = here / "rldp-torch";
-    return std::filesystem::exists(beside, unknown) ? beside : here.parent_path() / "lib/rldp/rldp-torch";
+    const auto beside = here / name;
+    return std::filesystem::exists(beside, unknown) ? beside : here.parent_path() / "lib/rldp" / name;
 }
 
 /// Before main(), LibTorch's libraries end or wait forever where they may not map what they need: a GiB of their
@@ -78,12 +89,19 @@ bool may_use_threads() {
 }
 
 /// Returns only where it fails.
-int become_torch_program(char** argv) {
+int become_torch_program(torch_program which, char** argv) {
     if (!may_map_torch() || !has_room_for_stacks() || !may_use_threads())
         return static_cast<int>(rldp::errc::bad_input);
     rldp::app::choose_blas_kernels();
-    const auto program = torch_program();
+    const auto program = find_program(which);
     ::execv(program.c_str(), argv);
+    if (which == torch_program::research) {
+        rldp::say(stderr,
+                  "rldp: {} is of the research programs, which are not installed; build them from the sources with "
+                  "scripts/build.sh rldp-research, and call build/rldp\n",
+                  argv[1]);
+        return static_cast<int>(rldp::errc::bad_input);
+    }
     rldp::say(stderr, "rldp: {}: can't be started ({}); install RLDP whole\n", program.string(), std::strerror(errno));
     return static_cast<int>(rldp::errc::failed);
 }
@@ -102,7 +120,8 @@ int main(int argc, char** argv) {
         std::rotate(argv + 1, argv + 2, argv + argc);
         argv[argc - 1] = option.data();
     }
-    if (argc > 1 && needs_torch(argv[1])) return become_torch_program(argv);
+    if (const auto owner = find_owner({argv + std::min(argc, 1), argv + argc}))
+        return become_torch_program(*owner, argv);
     return rldp::app::command_line(
         argc, argv,
         {list_torch_commands, rldp::app::add_account, rldp::app::add_calibrate, rldp::app::add_book,

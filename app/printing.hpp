@@ -1,9 +1,10 @@
 #pragma once
-// How verify commands print what they checked and what they could not.
+// How subcommands print findings and named values.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <memory>
 #include <nlohmann/json.hpp>
+
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@
 #include "eval/report/certificate.hpp"
 
 namespace rldp::app {
+
+// Findings. How verify commands print what they checked and what they could not.
 
 inline void print_findings(const char* title, const std::vector<eval::finding>& all) {
     if (all.empty()) return;
@@ -25,7 +28,7 @@ inline nlohmann::ordered_json to_json(const std::vector<eval::finding>& all) {
     return out;
 }
 
-// Subcommands that print a few named values.
+// Listings. Subcommands that print a few named values.
 
 /// `make` gives an object of texts and numbers: a line each, or JSON with --json.
 template <class Make>

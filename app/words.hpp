@@ -1,6 +1,7 @@
 #pragma once
-// Numbers on the command line: read strictly, printed shortly.
+// Words of a command line: numbers, and what a shell reads back.
 #include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -9,6 +10,8 @@
 #include "base/error.hpp"
 
 namespace rldp::app {
+
+// Numbers. Read strictly, printed shortly.
 
 /// Errors: bad_input naming `what` for anything but one whole finite number.
 inline double parse_number(const std::string& what, const std::string& text) {
@@ -33,7 +36,7 @@ inline std::string show(double value) {
     return fmt::format("{:.6g}", value);
 }
 
-// A word as a shell reads it back, for commands that are proposed.
+// Shell words. A word as a shell reads it back, for commands that are proposed.
 
 inline std::string shell_word(const std::string& word) {
     const auto plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-";

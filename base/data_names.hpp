@@ -1,11 +1,13 @@
 #pragma once
-// "synthetic:N" or "synthetic:N@WORLD" in place of a path asks for N made-up records, which are nobody's.
+// What data, models and budget books are called.
 #include <algorithm>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
 namespace rldp {
+
+// Made-up data. "synthetic:N" or "synthetic:N@WORLD" in place of a path asks for N made-up records, which are nobody's.
 
 inline constexpr std::string_view synthetic_prefix = "synthetic:";
 
@@ -14,11 +16,7 @@ inline bool is_synthetic(const std::string& path) {
     return path.starts_with(synthetic_prefix);
 }
 
-}  // namespace rldp
-
-namespace rldp {
-
-// What data and models are called, where their directories are the owner's business.
+// Data and models. What they are called, where their directories are the owner's business.
 
 /// "/secret/place/notes.csv.gz" is notes.csv.gz; made-up data are called as they are asked for.
 inline std::string without_directory(const std::string& path) {
@@ -44,11 +42,8 @@ inline std::string bare_name(const std::filesystem::path& path) {
     return (last == ".gz" || last == ".zst" ? name.stem() : name).stem().string();
 }
 
-}  // namespace rldp
-
-namespace rldp {
-
-// What a budget book may be called (privacy.book): a name among the books of its owner's home, or a directory's path.
+// Budget books. What one may be called (privacy.book): a name among the books of its owner's home, or a directory's
+// path.
 
 inline constexpr std::string_view no_book = "none";
 inline constexpr std::string_view found_book = "found";  ///< by how alike its units are

@@ -1,12 +1,14 @@
 #pragma once
-// A file descriptor that is closed with its owner.
+// File descriptors, and what readers and writers of files share.
 #include <unistd.h>
+
 #include <filesystem>
 #include <string_view>
 #include <utility>
 
 namespace rldp {
 
+/// A file descriptor that is closed with its owner.
 class descriptor {
   public:
     descriptor() = default;
@@ -27,20 +29,12 @@ class descriptor {
     int number_ = -1;
 };
 
-}  // namespace rldp
-
-namespace rldp {
-
-// write(2) to the end. Internal to the writers of files.
+// Writing. Internal: write(2) to the end, for the writers of files.
 
 /// Whether all of `bytes` went out; else errno says why not.
 bool write_all(int descriptor, std::string_view bytes);
 
-}  // namespace rldp
-
-namespace rldp {
-
-// What stands in a file's place. Internal to the readers and writers of files.
+// Kinds of files. Internal: what stands in a file's place, for the readers and writers of files.
 
 /// Refuses what is no regular file by its kind, `mode` as stat(2) gives it.
 [[noreturn]] void refuse_kind(const std::filesystem::path& path, unsigned mode);

@@ -2,6 +2,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -89,10 +90,6 @@ void fixed_time::apply_to_all(const fs::path& directory, std::int64_t time) {
     set_time(directory, time);
 }
 
-}  // namespace rldp
-
-namespace rldp {
-
 namespace {
 
 template <class Iterator>
@@ -113,10 +110,6 @@ std::vector<std::filesystem::directory_entry> list_entries(const std::filesystem
 std::vector<std::filesystem::directory_entry> entries_below(const std::filesystem::path& directory) {
     return all<std::filesystem::recursive_directory_iterator>(directory);
 }
-
-}  // namespace rldp
-
-namespace rldp {
 
 namespace {
 
@@ -149,10 +142,6 @@ std::optional<directory_lock> directory_lock::take(const std::filesystem::path& 
 directory_lock::~directory_lock() {
     if (descriptor_ >= 0) ::close(descriptor_);
 }
-
-}  // namespace rldp
-
-namespace rldp {
 
 namespace {
 

@@ -1,6 +1,5 @@
 #pragma once
-// Files that are handed on carry no times: when each was written tells how long steps took, and so how large batches
-// were (docs/privacy.md §7). tar, rsync and cp keep such times.
+// Directories: when what is in them was written, what lies in them, who uses them, and how one appears whole.
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -9,6 +8,9 @@
 #include <vector>
 
 namespace rldp {
+
+// Times. Files that are handed on carry none: when each was written tells how long steps took, and so how large batches
+// were (docs/privacy.md §7). tar, rsync and cp keep such times.
 
 /// While it lives, what this process writes below `directory` shows one time, and so do the directories there. Best
 /// effort: some file systems keep times of their own.
@@ -30,23 +32,15 @@ class fixed_time {
     std::int64_t time_;
 };
 
-}  // namespace rldp
-
-namespace rldp {
-
-// What lies in a directory. Errors: storage_error naming the directory (the standard's iterators name none where they
-// fail midway).
+// Entries. What lies in a directory. Errors: storage_error naming the directory (the standard's iterators name none
+// where they fail midway).
 
 std::vector<std::filesystem::directory_entry> list_entries(const std::filesystem::path& directory);
 
 /// And in the directories below it. Links are not followed.
 std::vector<std::filesystem::directory_entry> entries_below(const std::filesystem::path& directory);
 
-}  // namespace rldp
-
-namespace rldp {
-
-// Directories that are in use: whoever cleans up leaves them alone.
+// Locks. Directories that are in use: whoever cleans up leaves them alone.
 
 /// flock(2) on a directory, as long as this lives; it goes with the directory when that is renamed.
 class directory_lock {
@@ -68,13 +62,9 @@ class directory_lock {
     int descriptor_;
 };
 
-}  // namespace rldp
-
-namespace rldp {
-
-// A directory that appears whole or not at all: made beside its place under a name of its own, renamed into it at the
-// end. A process that is killed leaves it behind; whoever next makes the same directory, or cleans up, removes it.
-// What is secret lies in a private directory inside it.
+// Staged directories. One appears whole or not at all: made beside its place under a name of its own, renamed into it
+// at the end. A process that is killed leaves it behind; whoever next makes the same directory, or cleans up, removes
+// it. What is secret lies in a private directory inside it.
 
 class staged_directory {
   public:

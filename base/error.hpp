@@ -1,5 +1,5 @@
 #pragma once
-// The one exception type of the project. Its text is a single line that says what, where, and what to do.
+// What goes wrong: errors that a user reads, and preconditions that only a bug breaks.
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -8,6 +8,8 @@
 #include "base/text.hpp"
 
 namespace rldp {
+
+// Errors. The one exception type of the project. Its text is a single line that says what, where, and what to do.
 
 enum class errc {
     failed = 1,            ///< something went wrong that the user did not cause; exit status 1
@@ -34,12 +36,8 @@ inline void refuse_unless(bool holds, const std::string& line) {
     if (!holds) refuse(line);
 }
 
-}  // namespace rldp
-
-namespace rldp {
-
-// Preconditions of the libraries: what a caller in this program has to hold to. What a user, a file or a peer gives is
-// refused instead (error.hpp), by whoever reads it.
+// Preconditions of the libraries. What a caller in this program has to hold to. What a user, a file or a peer gives is
+// refused instead (refuse() above), by whoever reads it.
 
 /// Throws an error with status failed, "a bug in rldp: LINE": behind a switch over every value, or where the line is
 /// worth making only then.

@@ -2,6 +2,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -198,10 +199,6 @@ std::string read_text(const std::filesystem::path& path) {
     return text;
 }
 
-}  // namespace rldp
-
-namespace rldp {
-
 namespace {
 
 [[noreturn]] void fail_to_open(const std::filesystem::path& path, int reason) {
@@ -272,10 +269,6 @@ std::size_t input_file::read(char* into, std::size_t room) {
 void input_file::seek(std::uintmax_t at) {
     if (::lseek(descriptor_, static_cast<off_t>(at), SEEK_SET) < 0) storage_fault(path_, "can't be read", errno);
 }
-
-}  // namespace rldp
-
-namespace rldp {
 
 namespace {
 

@@ -1,8 +1,8 @@
 #pragma once
-// Files that are whole or absent: write, fsync, rename, fsync of the directory. Every failure is an rldp::error of one
-// line with the path and the system's reason: bad_input where another path, other rights or more room would help (a
-// missing parent, a directory in the way, a read-only file system, a full disk), failed where the storage itself gives
-// up (EIO).
+// Files that are written whole, files that are read, files that only grow. Every failure is an rldp::error of one line
+// with the path and the system's reason: bad_input where another path, other rights or more room would help (a missing
+// parent, a directory in the way, a read-only file system, a full disk), failed where the storage itself gives up
+// (EIO).
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -28,6 +28,8 @@ errc classify_errno(int reason);
 
 /// What remains of `mode` for a new file: in a directory that only its owner can enter, it is only its owner's, too.
 unsigned mode_of_new(const std::filesystem::path& file, unsigned mode);
+
+// Whole files. They are whole or absent: write, fsync, rename, fsync of the directory.
 
 /// The whole file. Errors: see input_file.
 std::string read_file(const std::filesystem::path& path);
@@ -69,11 +71,7 @@ void put_in_place(const std::filesystem::path& from, const std::filesystem::path
 /// Removes a file, durably. One that is missing is fine.
 void remove_file(const std::filesystem::path& path);
 
-}  // namespace rldp
-
-namespace rldp {
-
-// Files that a user names, opened for reading: the one place where that happens.
+// Reading. Files that a user names, opened for reading: the one place where that happens.
 
 /// A regular file that is open for reading. Nothing else that has a path is read: a FIFO or a terminal would block, a
 /// device might never end.
@@ -102,11 +100,7 @@ class input_file {
     unsigned mode_ = 0;
 };
 
-}  // namespace rldp
-
-namespace rldp {
-
-// Files that only grow: ledgers and logs.
+// Appending. Files that only grow: ledgers and logs.
 
 /// A file that only grows, each append durable before it returns (fsync). Holds an exclusive lock: one writer.
 class append_file {

@@ -1,6 +1,6 @@
 #pragma once
-// What a run publishes of its held-out units (eval.publish), for configuration, ledger, certificate and whoever prints
-// them.
+// What a run promises: what it publishes of held-out units, and whether its ε bounds anything. For the configuration,
+// the ledger, the summary, the certificate and whoever prints them.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -8,6 +8,8 @@
 #include "base/kinds.hpp"
 
 namespace rldp {
+
+// Publication. What a run publishes of its held-out units (eval.publish).
 
 enum class publication {
     noised,  ///< a few looks, each a Gaussian release (docs/privacy.md §13)
@@ -21,12 +23,7 @@ struct names<publication> {
         {publication::noised, "private"}, {publication::none, "none"}, {publication::raw, "raw"}};
 };
 
-}  // namespace rldp
-
-namespace rldp {
-
-// Whether a run's ε bounds anything: the one type and the one function that answer it, for the configuration, the
-// ledger, the summary, the certificate and whoever prints them.
+// Guarantee. Whether a run's ε bounds anything: the one type and the one function that answer it.
 
 /// sound keeps the contract; as_published reproduces the publication (docs/privacy.md §9) and guarantees nothing.
 enum class semantics { sound, as_published };

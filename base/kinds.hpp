@@ -1,5 +1,6 @@
 #pragma once
-// Enumerations that files and commands have words for: one table each, of its values and their words.
+// What a configuration chooses among and the libraries behind it know, too: enumerations with their words, limits,
+// names of devices.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -9,6 +10,8 @@
 #include "base/error.hpp"
 
 namespace rldp {
+
+// Named values. Enumerations that files and commands have words for: one table each, of its values and their words.
 
 template <class Value>
 struct named_value {
@@ -59,7 +62,7 @@ Value parse_named(std::string_view word) {
 
 namespace rldp::limits {
 
-// Limits that a key of the configuration shares with the library behind it: the schema prints them as ranges, the
+// Limits. What a key of the configuration shares with the library behind it: the schema prints them as ranges, the
 // library holds to them.
 
 inline constexpr std::int64_t largest_rank = 65536;      // of an adapter
@@ -74,7 +77,7 @@ inline constexpr double least_radius = 1e-8, greatest_radius = 1e8;  // gradient
 
 namespace rldp {
 
-// How a device is named.
+// Devices. How one is named.
 
 /// cpu, cuda or cuda:N with N below 1000.
 inline bool is_device_name(std::string_view name) {
@@ -85,12 +88,8 @@ inline bool is_device_name(std::string_view name) {
            std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-}  // namespace rldp
-
-namespace rldp {
-
-// What a configuration may choose among, where a few words are all there is to say: types for the libraries that do it,
-// words for files.
+// Choices. What a configuration may choose among, where a few words are all there is to say: types for the libraries
+// that do it, words for files.
 
 /// Of a frozen base's numbers and products; tf32: float32 whose products on CUDA devices are in TensorFloat-32.
 enum class precision { float32, tf32, bfloat16 };
@@ -203,7 +202,7 @@ enum class controller_mode {
     frozen,   ///< a published one acts and never learns; of a prepared one its schedule alone is left
     random,   ///< a published one acts at random; of a prepared one the direction of each move is tossed: away from
               ///< the last log rates, and of log shares
-    shuffled  ///< a prepared one sees the adapters' signs of a block drawn from those so far; a published one has none
+    shuffled  ///< a prepared one sees adapters' features of a block drawn from those so far; a published one has none
 };
 template <>
 struct names<controller_mode> {
@@ -223,11 +222,7 @@ struct names<clip_action> {
                                                         {clip_action::delta, "delta"}};
 };
 
-}  // namespace rldp
-
-namespace rldp {
-
-// The accountants: schema, maker, commands, plans and comparisons read the rows.
+// Accountants. Schema, maker, commands, plans and comparisons read the rows.
 
 enum class accountant_kind { pld, rdp, gdp_clt };
 template <>

@@ -1,5 +1,5 @@
 #pragma once
-// What a JSON text from a stranger may not do, found before any of it is used; in time n log n of its length.
+// JSON that may be hostile: the flaws of a text, and whole numbers in it.
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -10,6 +10,8 @@
 #include "base/error.hpp"
 
 namespace rldp {
+
+// Flaws. What a JSON text from a stranger may not do, found before any of it is used; in time n log n of its length.
 
 /// The first thing that is wrong with a text.
 struct json_flaw {
@@ -34,11 +36,7 @@ std::optional<json_flaw> find_flaw(std::string_view text,
 /// "line 3, column 7: not JSON: …", or which key is wrong, on one printable line, of the text that it was found in.
 std::string describe_flaw(const json_flaw& flaw, std::string_view text);
 
-}  // namespace rldp
-
-namespace rldp {
-
-// Whole numbers in JSON that may be hostile.
+// Whole numbers. They stand in JSON that may be hostile.
 
 /// get() alone would turn 1e300 into whatever the processor makes of it, and 2.5 into 2. Errors: as refuse_unless.
 template <class Number = std::int64_t, class Json>

@@ -1,6 +1,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -85,10 +86,6 @@ std::string describe_exception(const std::exception& thrown) {
     if (!line.starts_with("CUDA error")) return line;
     return line + "; the CUDA device was lost or failed (dmesg and nvidia-smi say more); a run can be resumed";
 }
-
-}  // namespace rldp
-
-namespace rldp {
 
 namespace {
 

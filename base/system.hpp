@@ -1,8 +1,9 @@
 #pragma once
-// How much memory there is, and what to say when there is not enough.
+// What the system around the program says and takes: memory, date, terminal, home, environment, parent.
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,8 @@
 #include <vector>
 
 namespace rldp {
+
+// Memory. How much there is, and what to say when there is not enough.
 
 /// Bytes that this machine has, or that the control group of this process may use where that is less.
 std::int64_t memory_there();
@@ -25,11 +28,7 @@ std::string memory_text(std::int64_t bytes);
 /// that a run can go on.
 std::string describe_exception(const std::exception& thrown);
 
-}  // namespace rldp
-
-namespace rldp {
-
-// The date that a page says it is of.
+// Date. The one that a page says it is of.
 
 /// UTC, as 2026-01-31. SOURCE_DATE_EPOCH, in seconds since 1970, takes the clock's place where it is set.
 std::string today();
@@ -39,11 +38,7 @@ std::string now();
 /// Of a date, as today() writes it, in seconds since 1970; 0 for what is none.
 std::int64_t parse_date(const std::string& date);
 
-}  // namespace rldp
-
-namespace rldp {
-
-// How wide the terminal behind standard error is.
+// Terminal. How wide the one behind standard error is.
 
 /// Columns; 80 where nobody knows.
 inline std::size_t terminal_width() {
@@ -51,12 +46,8 @@ inline std::size_t terminal_width() {
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-}  // namespace rldp
-
-namespace rldp {
-
-// "~/" before a path, which a shell leaves as it is where it does not begin a word (--out=~/runs), and no shell ever
-// sees in a file.
+// Home. "~/" before a path, which a shell leaves as it is where it does not begin a word (--out=~/runs), and no shell
+// ever sees in a file.
 
 /// "~/records" in the owner's home. Where HOME says nothing, as it is.
 inline std::string with_home(std::string path) {
@@ -65,11 +56,7 @@ inline std::string with_home(std::string path) {
     return path;
 }
 
-}  // namespace rldp
-
-namespace rldp {
-
-// What exec and posix_spawn take, made of strings.
+// Arguments and environment. What exec and posix_spawn take, made of strings.
 
 /// This process's environment with these variables in place of its own.
 inline std::vector<std::string> environment_with(const std::map<std::string, std::string>& own) {
@@ -91,11 +78,7 @@ inline std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     return out;
 }
 
-}  // namespace rldp
-
-namespace rldp {
-
-// A process that must not outlive the one that started it.
+// Parent. For a process that must not outlive the one that started it.
 
 /// From now on SIGTERM comes when `parent` is gone. One that was gone before is told by nobody, so that is asked. Safe
 /// between fork and exec.

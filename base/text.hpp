@@ -1,4 +1,5 @@
 #pragma once
+// Text, byte by byte: ranges of it, what of it may be shown, UTF-8, lower case, distance.
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
@@ -16,12 +17,8 @@ struct text_range {
     bool operator==(const text_range&) const = default;
 };
 
-}  // namespace rldp
-
-namespace rldp {
-
-// Text that may stand on a terminal and in a sentence. A file's text can hold line ends, escape codes and marks that
-// turn the direction of writing: with them it forges what a program seems to say.
+// Printable text. It may stand on a terminal and in a sentence. A file's text can hold line ends, escape codes and
+// marks that turn the direction of writing: with them it forges what a program seems to say.
 
 namespace detail {
 
@@ -60,11 +57,8 @@ inline std::string printable_lines(std::string_view text) {
     return detail::without_hidden(text, "\n\t");
 }
 
-}  // namespace rldp
-
-namespace rldp {
-
-// Which bytes are text, and how others are shown where text is asked for: a name in a file system may be any bytes.
+// UTF-8. Which bytes are text, and how others are shown where text is asked for: a name in a file system may be any
+// bytes.
 
 /// Length of the UTF-8 sequence at the start of `text`, 0 if it is none or `text` is empty (Unicode 15, table 3-7).
 inline std::size_t utf8_length(std::string_view text) {
@@ -115,10 +109,6 @@ inline std::string shown_path(const std::filesystem::path& path) {
     return shown_text(path.native());
 }
 
-}  // namespace rldp
-
-namespace rldp {
-
 /// ASCII letters in lower case, all else as it is.
 inline std::string lower_case(std::string text) {
     for (char& c : text)
@@ -126,11 +116,7 @@ inline std::string lower_case(std::string text) {
     return text;
 }
 
-}  // namespace rldp
-
-namespace rldp {
-
-// For "did you mean …?".
+// Distance. For "did you mean …?".
 
 /// Levenshtein's distance, bytes.
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {

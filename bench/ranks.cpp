@@ -11,7 +11,7 @@
 
 #include "bench/timing.hpp"
 #include "run/ranks/team.hpp"
-#include "tests/actors/run/ranks/teams.hpp"
+#include "tests/run/ranks/teams.hpp"
 
 namespace {
 

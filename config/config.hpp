@@ -1,6 +1,6 @@
 #pragma once
-// What a run is told: one struct per section of the configuration file. The schema (schema.hpp) gives every key its
-// unit, range and sentence; defaults are those of the members.
+// What a run is told: one struct per section of the configuration file, and how that is read, checked and written. The
+// schema (schema.hpp) gives every key its unit, range and sentence; defaults are those of the members.
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -36,7 +36,7 @@ struct deck_section {
 };
 
 struct noise_section {
-    std::optional<policy_kind> policy;  ///< sound ones; default by method, and by rl.state (method_choices.hpp)
+    std::optional<policy_kind> policy;           ///< sound ones; default by method, and by rl.state (methods.hpp)
     std::optional<rldp::allocation> allocation;  ///< default by rl.state
     std::optional<double>
         statistics_share;  ///< part of 1/z² spent on statistics, [0, 1); default by method (methods.hpp)
@@ -124,7 +124,7 @@ struct lora_section {
 
 struct eval_section {
     std::optional<std::string> target;                ///< a column whose value is guessed in held-out records
-    std::optional<std::vector<std::string>> classes;  ///< its values, as they are told; looks need them
+    std::optional<std::vector<std::string>> classes;  ///< its values, as they are rendered; looks need them
     publication publish = publication::noised;        ///< of held-out units
     std::int64_t looks = 3;                           ///< of publish private
     std::optional<double> clip;                       ///< nats per token that a unit may lie from where it is expected
@@ -140,7 +140,7 @@ struct rl_section {
     std::vector<controller_action> actions = {controller_action::radii, controller_action::noise};
     controller_mode policy = controller_mode::learned;
     bool online = false;                   ///< a prepared policy goes on learning
-    std::optional<double> radius_scale;    ///< default by semantics (method_choices.hpp)
+    std::optional<double> radius_scale;    ///< default by semantics (methods.hpp)
     std::optional<bool> rescale;           ///< default: true under sound semantics
     std::optional<std::int64_t> interval;  ///< T_RL, steps
     std::optional<std::int64_t> warmup;    ///< T_warm, steps
@@ -249,6 +249,8 @@ std::string reference_markdown();
 
 /// The same as a JSON Schema (draft 2020-12): config/config.schema.json.
 std::string reference_json_schema();
+
+// Problems. Why a configuration is refused.
 
 /// The first thing that is wrong with a configuration, in one line that begins with the key path.
 std::optional<std::string> problem(const run_config& config);

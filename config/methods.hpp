@@ -1,6 +1,5 @@
 #pragma once
-// What method.name may be: one row each. Schema, defaults, validation, comparison and the makers of methods read the
-// rows.
+// What method.name may be, and what the keys are whose default depends on it.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +9,9 @@
 #include "config/config.hpp"
 
 namespace rldp::config {
+
+// Methods. What method.name may be: one row each. Schema, defaults, validation, comparison and the makers of methods
+// read the rows.
 
 enum class method_kind {
     rldp,
@@ -80,7 +82,7 @@ std::string names_of_methods(Has has) {
     return joined_names(names);
 }
 
-// Keys whose default depends on the method, the semantics or the data, resolved.
+// Choices. Keys whose default depends on the method, the semantics or the data, resolved.
 
 /// The first key of those given that the published controller alone has, or nothing.
 std::optional<std::string_view> find_published_key(const run_config& config);

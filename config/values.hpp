@@ -1,11 +1,11 @@
 #pragma once
-// Which values a key takes, and how JSON becomes one. Every error text and the reference speak of a domain in its own
-// words.
+// The values of keys: which ones a key takes, how JSON becomes one, and how JSON is read as a user writes it.
+#include <nlohmann/json.hpp>
+
 #include <cmath>
 #include <filesystem>
 #include <functional>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <variant>
@@ -14,6 +14,9 @@
 #include "base/kinds.hpp"
 
 namespace rldp::config {
+
+// Domains. Which values a key takes, and how JSON becomes one. Every error text and the reference speak of a domain in
+// its own words.
 
 using json = nlohmann::ordered_json;
 
@@ -160,7 +163,7 @@ json written(const std::optional<Value>& value) {
 /// A value as a message quotes it: JSON on one line, cut at 40 bytes.
 std::string shown(const json& value);
 
-// JSON as a user writes it: strict syntax, no key twice, errors with line and column.
+// Documents. JSON as a user writes it: strict syntax, no key twice, errors with line and column.
 
 /// The object that `text` holds. Errors (bad_input): syntax with line and column; a key that appears twice; a number
 /// that no double holds; anything but an object; more than 256 KiB. `origin` begins every message.

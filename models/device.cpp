@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>

@@ -1,9 +1,10 @@
 #pragma once
-// Devices by name, and work beside training on one.
+// What a model is computed on: devices by name, work beside training on one, and how matrix products are computed.
 #include <c10/core/Device.h>
 #include <c10/core/Event.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +13,8 @@
 #include "models/causal_lm.hpp"
 
 namespace rldp::models {
+
+// Devices. By name, and work beside training on one.
 
 /// "cpu", "cuda" (the first, or a rank's own) or "cuda:N". Errors: bad_input, beginning with `key`, where LibTorch sees
 /// no such device.
@@ -55,7 +58,7 @@ class side_stream {
     std::optional<c10::Stream> own_;
 };
 
-// How matrix products are computed.
+// Matrix products. How they are computed: by which BLAS, on how many threads, in which precision.
 
 /// What OMP_NUM_THREADS says, else the physical cores that this process may use. (LibTorch's own count sees one core in
 /// some virtual machines that have more.)

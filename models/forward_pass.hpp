@@ -1,6 +1,7 @@
 #pragma once
-// The key/value cache of a generation. Several samples may continue one prompt, whose keys and values are held once.
+// A forward pass: what its blocks share, and the key/value cache where it is a generation's.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -9,6 +10,9 @@
 #include "models/lora/adaptation.hpp"
 
 namespace rldp::models {
+
+// Attention memory. The key/value cache of a generation. Several samples may continue one prompt, whose keys and values
+// are held once.
 
 /// Row i·samples + s is sample s of prompt i. The prompts are read in one pass, right-padded; afterwards all rows grow
 /// by one token at a time.
@@ -53,7 +57,7 @@ class attention_memory {
     at::Tensor mask_, sliding_mask_;
 };
 
-// What the blocks of one forward pass share.
+// Forward pass. What the blocks of one share.
 
 /// What layers share that see equally far.
 struct layer_kind {

@@ -1,7 +1,8 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
-#include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
 #include <optional>
 
 #include "base/directories.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// An adapter folded into its base: W + (alpha/r)·B A.
+// What was trained, as a plain Hugging Face checkpoint: an adapter in its base, or a base with trained tensors.
 #include <filesystem>
 #include <map>
 #include <string>
@@ -7,6 +7,8 @@
 #include "models/lora/layout.hpp"
 
 namespace rldp::models {
+
+// Merging. An adapter folded into its base: W + (alpha/r)·B A.
 
 /// The base's tensors with the adapter added, each in its own dtype; the sum is rounded once.
 std::map<std::string, at::Tensor> merged_weights(const model_config& model, std::map<std::string, at::Tensor> weights,
@@ -17,7 +19,7 @@ std::map<std::string, at::Tensor> merged_weights(const model_config& model, std:
 /// all. Errors: bad_input where `out` exists, or naming file and key of the base or the adapter.
 void merge(const std::filesystem::path& base, const std::filesystem::path& adapter, const std::filesystem::path& out);
 
-// A base some of whose tensors were trained whole, as a plain Hugging Face directory.
+// Full models. A base some of whose tensors were trained whole, as a plain Hugging Face directory.
 
 /// The trained tensors in float32, the others as the base stores them, in one file, a tensor in memory at a time;
 /// beside it the base's configuration and tokenizer. Each file appears whole or not at all. `flat` [D] float32 on the

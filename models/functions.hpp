@@ -1,6 +1,8 @@
 #pragma once
-// The differentiable pieces of a block that LibTorch lacks or does in too many passes over memory.
+// The differentiable pieces of a block that LibTorch lacks or does in too many passes over memory, and what trades time
+// for memory.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -15,8 +17,8 @@ class backward_cache;
 /// is nothing to round.
 enum class gain_rule { weight, one_and_weight };
 
-/// x / rms(x) · gain over the last dimension of x [N, d], weight [d]; differentiable in both. A book in which the
-/// weight stands gets its gradient's summands.
+/// x / rms(x) · gain over the last dimension of x [N, d], weight [d]; differentiable in both. A backward cache in
+/// which the weight stands gets its gradient's summands.
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon, gain_rule rule = gain_rule::weight,
                     backward_cache* book = nullptr);
 
@@ -59,7 +61,7 @@ inline constexpr std::int64_t queries_at_a_time = 128;
 at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask,
                   const attention_rule& rule);
 
-// Memory for time: a part of a model of which the backward pass computes again what it needs.
+// Recomputation. Memory for time: a part of a model of which the backward pass computes again what it needs.
 
 /// block(x), keeping nothing but x for the backward pass, which calls `block` once more (Chen et al. 2016, "Training
 /// deep nets with sublinear memory cost"): it must give the same. Differentiable in x.

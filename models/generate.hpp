@@ -1,6 +1,7 @@
 #pragma once
-// Choosing a token from logits: greedy, temperature, top-k, nucleus (Holtzman et al. 2020).
+// Texts from a model, token by token.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -8,6 +9,8 @@
 #include "models/causal_lm.hpp"
 
 namespace rldp::models {
+
+// Sampling. Choosing a token from logits: greedy, temperature, top-k, nucleus (Holtzman et al. 2020).
 
 /// Top-k comes before top-p, both after the temperature, as in Hugging Face's generate.
 struct sampling {
@@ -26,7 +29,7 @@ std::vector<std::int32_t> sample(const at::Tensor& logits, const sampling& how, 
 /// 2014), so that what else is generated beside it changes nothing.
 double uniform_number(std::uint64_t seed, std::uint64_t sample, std::uint64_t step);
 
-// Texts from a model, token by token, with a key/value cache.
+// Generation. Texts from a model, token by token, with a key/value cache.
 
 struct continuation;
 

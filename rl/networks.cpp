@@ -1,4 +1,5 @@
 #include <ATen/ATen.h>
+
 #include <cmath>
 #include <cstring>
 #include <numbers>

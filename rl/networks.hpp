@@ -1,16 +1,18 @@
 #pragma once
-// The nets of the controller as functions of flat parameter vectors, so that Adam, Polyak averaging and checkpoints
-// each handle one tensor.
+// The nets of the controller, and its learner's tensors in a checkpoint.
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
+#include <nlohmann/json.hpp>
+
 #include <array>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "models/adamw.hpp"
 
 namespace rldp::rl {
+
+// Nets. Functions of flat parameter vectors, so that Adam, Polyak averaging and checkpoints each handle one tensor.
 
 /// A diagonal Gaussian per row.
 struct gaussian {
@@ -47,8 +49,8 @@ class networks {
 /// (1 − τ)·target + τ·online.
 at::Tensor polyak(const at::Tensor& target, const at::Tensor& online, double tau);
 
-// A learner's tensors in a checkpoint of the controller: raw bytes, read back into tensors of the sizes that the
-// configuration gives.
+// Stored tensors. A learner's in a checkpoint of the controller: raw bytes, read back into tensors of the sizes that
+// the configuration gives.
 
 nlohmann::json::binary_t to_bytes(const at::Tensor& tensor);
 /// A tensor like `pattern`. Errors: bad_input where the bytes are not as many as its own.

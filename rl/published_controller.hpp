@@ -1,5 +1,6 @@
 #pragma once
-// What each component of an action means: pure functions, in the order radii [n], noise [1], shares [n], lr [1].
+// The controller as published: from released statistics to actions by running normalisation and SAC, which learns while
+// the run goes on.
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -12,6 +13,9 @@
 
 namespace rldp::rl {
 
+// Actions. What each component of an action means: pure functions, in the order radii [n], noise [1], shares [n], lr
+// [1].
+
 /// Radii C_i: absolute, clamp(e^a, C_min, C_max); delta, clamp(base·e^a, …). `base_radii` is empty under absolute.
 std::vector<double> radii_from(std::span<const double> action, const std::vector<double>& base_radii, double clip_min,
                                double clip_max);
@@ -23,7 +27,7 @@ std::vector<double> shares_from(std::span<const double> action);
 /// The same for the log of the learning-rate factor, within [¼, 4]; the step does not shrink, for it costs no privacy.
 double next_log_lr(double log_lr, double action);
 
-// Running mean and variance (Welford 1962) of what the controller has seen.
+// Normaliser. Running mean and variance (Welford 1962) of what the controller has seen.
 
 class normaliser {
   public:
@@ -44,8 +48,7 @@ class normaliser {
     std::int64_t count_ = 0;
 };
 
-// The controller as published: from released statistics to dials by running normalisation and SAC, which learns while
-// the run goes on.
+// Controller. Its reward, and the decisions of a run.
 
 struct controller_config {
     std::vector<controller_action> actions;

@@ -1,5 +1,6 @@
-#include <cmath>
 #include <nlohmann/json.hpp>
+
+#include <cmath>
 #include <utility>
 
 #include "base/error.hpp"

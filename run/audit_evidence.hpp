@@ -1,6 +1,7 @@
 #pragma once
-// trusted/trace.safetensors: the sum of a run's releases, for the audit of a run that is over.
+// What a run leaves behind for its audit: the sum of its releases, its looks, and who of its canaries was in. No CAF.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <vector>
@@ -14,15 +15,17 @@
 
 namespace rldp::actors {
 
+// Trace. trusted/trace.safetensors: the sum of a run's releases, for the audit of a run that is over.
+
 /// `trace`: float64 or float32 [D].
 void write_trace(const std::filesystem::path& path, const at::Tensor& trace);
 /// Errors: bad_input naming the file, also where its checksum is not that of its bytes.
 at::Tensor read_trace(const std::filesystem::path& path);
 
-// trusted/look_trace.json: what an audit sees of a run's looks at held-out units, and the made-up units that it planted
-// among them (audit.look_canaries). A look tells a few sums, so canaries can't have directions of their own, as those
-// of gradients have: canary j adds 2^(−⌊j/entries⌋) to the (j mod entries)-th number. Of exact sums every coin can be
-// read off, largest first; noise of the size of one unit hides them.
+// Look trace. trusted/look_trace.json: what an audit sees of a run's looks at held-out units, and the made-up units
+// that it planted among them (audit.look_canaries). A look tells a few sums, so canaries can't have directions of their
+// own, as those of gradients have: canary j adds 2^(−⌊j/entries⌋) to the (j mod entries)-th number. Of exact sums every
+// coin can be read off, largest first; noise of the size of one unit hides them.
 
 struct traced_look {
     std::int64_t look = 0;
@@ -39,7 +42,7 @@ std::vector<traced_look> read_look_trace(const std::filesystem::path& path);
 /// Of each canary, larger where it seems to have been in; the surer, the farther from 0.
 std::vector<double> look_scores(const std::vector<traced_look>& trace, std::size_t canaries);
 
-// The canaries of an audit: extra units, each in training with probability ½ by a coin of the run key. No CAF.
+// Canaries. Those of an audit: extra units, each in training with probability ½ by a coin of the run key.
 
 /// What the gradients of audit.gradient_canaries are.
 eval::gradient_canaries make_gradient_canaries(const config::reading_spec& spec, const config::clip_spec& clip,

@@ -1,6 +1,7 @@
 #pragma once
-// Tensors and texts in a safetensors file that nobody but this run can have written.
+// What a run goes on from: its sealed files, its run log and its checkpoint.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -17,6 +18,8 @@
 
 namespace rldp::actors {
 
+// Sealed tensors. Tensors and texts in a safetensors file that nobody but this run can have written.
+
 struct sealed_tensors {
     std::map<std::string, at::Tensor> tensors;
     std::map<std::string, std::string> texts;  ///< no key "seal"
@@ -29,7 +32,7 @@ void write_sealed(const std::filesystem::path& path, const std::string& kind, se
 /// run or another kind.
 sealed_tensors read_sealed(const std::filesystem::path& path, const std::string& kind, const privacy::file_seal& seal);
 
-// The run log of a run that goes on.
+// Known lines. The run log of a run that goes on.
 
 /// Its lines as they stood, to the checkpoint's step: the later ones are made again, these can't be. `accept_lost`:
 /// empty ones stand for those that are gone. Errors: bad_input naming the first that is damaged, another run's or gone.
@@ -39,8 +42,8 @@ std::vector<eval::metrics_line> known_lines(const eval::run_directory& where, co
 bool has_evaluation(const std::vector<eval::metrics_line>& lines, std::int64_t step);
 evaluations evaluations_in(const std::vector<eval::metrics_line>& lines);
 
-// trusted/checkpoint.safetensors: everything on the public side that acts, so that a run goes on as if it had not
-// stopped.
+// Checkpoint. trusted/checkpoint.safetensors: everything on the public side that acts, so that a run goes on as if it
+// had not stopped.
 
 struct checkpoint {
     rl::training::state training;

@@ -1,5 +1,5 @@
 #pragma once
-// From a run's specification to the method it names, and to what that method clips as one. No CAF.
+// From a run's specification and its plan to the method it names, and to who steers it. No CAF.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,6 +17,8 @@
 
 namespace rldp::actors {
 
+// Method. From a run's specification to the method it names, and to what that method clips as one.
+
 /// Names of the clip groups, in order.
 std::vector<std::string> group_names(clip_grouping groups, const models::lora_layout& layout);
 
@@ -32,7 +34,7 @@ std::unique_ptr<privacy::method> make_run_method(const config::run_spec& spec, c
 void check_noise_left(const config::run_spec& spec, const models::model_config& model,
                       const models::lora_layout& layout, const run_plan& plan);
 
-// Who steers a run and along which learning rates: from a run's specification and its plan. No CAF.
+// Steering. Who steers a run and along which learning rates: from a run's specification and its plan.
 
 /// The policy that a prepared controller follows: of a file, signed by the key in another one where that is given, or
 /// the one that ships. `online`: it is to go on learning. Errors: bad_input for a file that is none, or not

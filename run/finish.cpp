@@ -1,4 +1,5 @@
 #include <ATen/ATen.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>

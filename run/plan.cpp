@@ -1,10 +1,11 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
-#include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "base/kinds.hpp"

@@ -1,6 +1,5 @@
 #pragma once
-// privacy.pad_batches: every step computes one public number of micro-batches of one shape, so that its duration tells
-// nothing of its draw (docs/privacy.md §2).
+// What a run will do and cost, from public numbers: `rldp check` prints it, the pipeline keeps to it.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -19,6 +18,9 @@
 
 namespace rldp::actors {
 
+// Padding. privacy.pad_batches: every step computes one public number of micro-batches of one shape, so that its
+// duration tells nothing of its draw (docs/privacy.md §2).
+
 struct padding {
     std::int64_t units = 0;  ///< room of every step; more than that are drawn hardly ever, and such a step takes longer
     models::unit_shape shape;
@@ -35,7 +37,7 @@ std::optional<padding> choose_padding(const config::run_spec& spec, std::int64_t
 /// likelier than that the draw exceeds `all`'s.
 padding padding_of_rank(const padding& all, const config::run_spec& spec, std::size_t ranks);
 
-// What a run will do and cost, from public numbers: `rldp check` prints it, the pipeline keeps to it.
+// Plan. How the budget is spent, what is computed and what it takes.
 
 /// What as_published prints for a list of runs, and what those are worth (docs/privacy.md §9).
 struct published_price {
@@ -81,7 +83,7 @@ struct run_plan {
 /// Whether every unit is computed in passes of its own, so that nobody else's presence moves it by a single bit: on the
 /// CPU always, for training moves rounding's effect without bound, from a millionth of a radius to two of them. On a
 /// CUDA device in bfloat16 and TF32; in float32 units share passes there, η is charged, and a probe of made-up records
-/// watches that it holds (company_probe.hpp).
+/// watches that it holds (run/rounding.hpp).
 bool computes_apart(const config::reading_spec& spec);
 
 /// η of the arithmetic that a run computes with, for its expected batch; 0 where units are computed apart

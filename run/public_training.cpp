@@ -2,10 +2,11 @@
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "base/files.hpp"

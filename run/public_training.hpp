@@ -1,5 +1,5 @@
 #pragma once
-// What public records taught, kept in a file.
+// What public records teach before a run begins: it costs no privacy (public.path, docs/privacy.md §7).
 #include <filesystem>
 #include <optional>
 
@@ -10,12 +10,14 @@
 
 namespace rldp::actors {
 
+// Lessons. What public records taught, kept in a file.
+
 /// What a model was taught, for a resume or for other runs: training again gives it up to rounding alone.
 void write_lessons(const std::filesystem::path& path, const run_model& taught, const privacy::file_seal& seal);
 /// The model as write_lessons() had it, from one that was not taught yet. Errors: as read_sealed.
 run_model read_lessons(run_model model, const std::filesystem::path& path, const privacy::file_seal& seal);
 
-// What public records teach before a run begins: it costs no privacy (public.path, docs/privacy.md §7).
+// Public training. What public records are used for.
 
 /// The model as training is to begin with it: an adapter is trained on the public records, without noise or clipping,
 /// for public.steps batches of expected_batch_size, or of all records where there are fewer. Then, as public.use says,

@@ -1,5 +1,5 @@
 #pragma once
-// Whether a chat template's answers end with a token, without which a model that learns them does not learn to stop.
+// What the tokens of records are: the ends of answers, and those that carry values.
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -13,13 +13,16 @@
 
 namespace rldp::actors {
 
+// Ends of answers. Whether a chat template's answers end with a token, without which a model that learns them does not
+// learn to stop.
+
 /// What is to be said where an answer of the template of the model in that directory ends without a token that the
 /// tokenizer takes whole or the model stops at. Found with a made-up conversation: it tells of no record. Nothing where
 /// the template refuses that.
 std::optional<std::string> endless_answers(const std::filesystem::path& model, const data::chat_template& how,
                                            const models::tokenizer& words);
 
-// Held-out records as the evaluator wants them, and which tokens of a record carry values.
+// Held-out records. As the evaluator wants them, and which tokens of a record carry values.
 
 /// Marks every token that shares a byte with a value or an answer, however little, but for those that an answer shares
 /// with a word beside it: no word of a question is learned. Where the tokenizer changes texts, none.

@@ -1,8 +1,7 @@
 #pragma once
-// By how much one more unit in a draw moves the other units' clipped sum and statistics: other company in a
-// micro-batch, other shapes, other last bits. In exact arithmetic by nothing (docs/privacy.md §6). Units are made up
-// and the adapter is public, so what is found is, too.
+// What rounding lets one unit do to others (docs/privacy.md §6): a probe that measures it, and a watch during the run.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,6 +14,10 @@
 #include "privacy/mechanism/step_order.hpp"
 
 namespace rldp::actors {
+
+// Company probe. By how much one more unit in a draw moves the other units' clipped sum and statistics: other company
+// in a micro-batch, other shapes, other last bits. In exact arithmetic by nothing (docs/privacy.md §6). Units are made
+// up and the adapter is public, so what is found is, too.
 
 struct rounding_effect {
     double gradient = 0;    ///< L2, in radii: the largest over groups
@@ -54,8 +57,8 @@ class company_probe {
     std::vector<privacy::segment> segments_;
 };
 
-// Where rounding can't be ruled out by how units are computed (a CUDA device), it is looked at during the run: training
-// moves the adapter, and with it what company does to a unit's last bits.
+// Rounding watch. Where rounding can't be ruled out by how units are computed (a CUDA device), it is looked at during
+// the run: training moves the adapter, and with it what company does to a unit's last bits.
 
 class company_probe;
 struct session;

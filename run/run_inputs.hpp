@@ -1,6 +1,5 @@
 #pragma once
-// Everything read and planned, from a configuration: what a run's directory is made of, and what its ranks have in
-// common. Training records in clear: no actor sees one of these.
+// Everything read and planned, from a configuration, by the rank that has the run's directory and by the others.
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,6 +10,9 @@
 #include "run/session.hpp"
 
 namespace rldp::actors {
+
+// Inputs. Everything read and planned, from a configuration: what a run's directory is made of, and what its ranks have
+// in common. Training records in clear: no actor sees one of these.
 
 struct run_inputs {
     config::run_spec spec;
@@ -37,8 +39,8 @@ privacy::trusted<std::shared_ptr<const secrets>> take_secrets(run_inputs& ready,
 /// Errors: bad_input for a run that several ranks can't share.
 std::vector<std::pair<std::string, std::string>> common_facts(const run_inputs& ready);
 
-// A run as its other ranks have it: the data, the model, and what rank 0 tells (docs/cluster.md). No directory of its
-// own.
+// Joined run. A run as its other ranks have it: the data, the model, and what rank 0 tells (docs/cluster.md). No
+// directory of its own.
 
 struct joined_run {
     config::run_spec spec;

@@ -1,5 +1,6 @@
 #include <ATen/ATen.h>
 #include <c10/util/Exception.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>

@@ -1,5 +1,6 @@
 #pragma once
-// Kept unit gradients of whole tensors, as the clipper asks for them. Trusted side.
+// A step's unit gradients, chunk by chunk: planning and computing, without actors. It is given the units in clear, so
+// only the trusted side calls it.
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -18,14 +19,15 @@
 
 namespace rldp::actors {
 
+// Gradient parts. Factored unit gradients of whole tensors, as the clipper asks for them.
+
 std::shared_ptr<const privacy::gradient_parts> as_parts(models::factored_gradients gradients);
 
 /// The units of several, one after the other, of the same tensors.
 std::shared_ptr<const privacy::gradient_parts> joined(
     std::vector<std::shared_ptr<const privacy::gradient_parts>> several);
 
-// A step's unit gradients, chunk by chunk: planning and computing, without actors. It is given the units in clear, so
-// only the trusted side calls it.
+// Step gradients. How a step's units are put together in chunks, and computed.
 
 /// How a step's units are put together; public.
 struct gradient_settings {

@@ -1,15 +1,16 @@
 // rldp prepare-controller: a policy for rl.controller, from no one's records.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
 #include <chrono>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "app/commands.hpp"
+#include "app/grids/grid_command.hpp"
 #include "app/http_options.hpp"
-#include "app/torch/grid_command.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/output.hpp"
@@ -108,29 +109,6 @@ void add_prepare(CLI::App& program, action& chosen) {
         "Example: rldp prepare-controller config/policies/prepare.json --jobs 2 --out policy.safetensors\n"
         "Called again with the same --out it goes on where it was.");
     command->callback([given, &chosen] { chosen = [given] { return prepare(*given); }; });
-}
-
-// rldp sign-policy: whoever signs a prepared policy vouches for it.
-
-namespace {
-
-int sign_policy(const std::string& file, const std::string& key) {
-    auto policy = rl::prepared_policy::load(file);
-    policy.sign(privacy::signing_key::load(key));
-    policy.save(file);
-    say("{}: policy {:.12}…, signed by key {}\n", file, policy.digest(), policy.signer()->fingerprint());
-    return 0;
-}
-
-}  // namespace
-
-void add_sign_policy(CLI::App& program, action& chosen) {
-    auto* command = add_torch_command(program, "sign-policy");
-    auto file = std::make_shared<std::string>(), key = std::make_shared<std::string>();
-    command->add_option("policy", *file, "policy file")->required();
-    command->add_option("--key", *key, "secret key (rldp key new)")->required();
-    command->footer("Example: rldp sign-policy policy.safetensors --key ~/keys/owner");
-    command->callback([file, key, &chosen] { chosen = [file, key] { return sign_policy(*file, *key); }; });
 }
 
 }  // namespace rldp::app

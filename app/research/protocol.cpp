@@ -1,7 +1,9 @@
-#include "app/research/protocol.hpp"
-
+// rldp compare --protocol: a comparison that was written down beforehand.
 #include <CLI/CLI.hpp>
+#include <memory>
 
+#include "app/commands.hpp"
+#include "app/grids/grid_command.hpp"
 #include "base/files.hpp"
 #include "base/output.hpp"
 #include "eval/experiments/owner_page.hpp"
@@ -21,19 +23,14 @@ std::vector<eval::measured_cell> measure(const std::vector<eval::protocol_cell>&
     return all;
 }
 
-std::vector<std::string> list_arguments(const protocol_options& how) {
-    return {"--protocol", how.file};
-}
-
-}  // namespace
-
-int run_protocol(const grid_options& given, const protocol_options& how) {
-    const auto written = eval::read_protocol(how.file);
+/// Tunes every arm, tests it with what was chosen, and reports; the exit status.
+int run_protocol(const grid_options& given, const std::string& file) {
+    const auto written = eval::read_protocol(file);
     const auto plan = eval::plan_protocol(written, eval::make_resolver(written.base, {}));
     const auto shard = eval::shard_from(given.shard);
     const auto chosen = eval::selection_from(given.only, plan.what.axes);
     auto place = given;
-    place.config = how.file;  // names the directory
+    place.config = file;  // names the directory
     const auto out = find_directory(place, "protocol");
     eval::claim_directory(out, plan.what);
     const append_file lock(out / "grid.lock");
@@ -60,13 +57,28 @@ int run_protocol(const grid_options& given, const protocol_options& how) {
     cells.insert(cells.end(), tests.begin(), tests.end());
     finished = finished && run_stage(tests, given.audit);
 
-    const auto command = command_line("compare", given, out, list_arguments(how));
+    const auto command = command_line("compare", given, out, {"--protocol", file});
     const auto report = eval::make_report(plan, measure(cells, out), command);
     eval::write_files(out, report);
     eval::write_owner_files(out, eval::read_owned(out, chosen_runs(cells)));
     say_text(given.json ? eval::protocol_json(report) : eval::protocol_text(report));
     if (!given.json) print_pages(out, "protocol");
     return grid_status(finished, out, mine, command);
+}
+
+}  // namespace
+
+void add_protocol(CLI::App& program, action& chosen) {
+    auto* command = add_torch_command(program, "compare");
+    auto given = std::make_shared<grid_options>();
+    auto file = std::make_shared<std::string>();
+    command
+        ->add_option("--protocol", *file,
+                     "a comparison that was written down beforehand: arms, seeds, tuning trials, tests")
+        ->required();
+    add_grid_options(*command, *given, "arm, epsilon, seed, stage");
+    command->footer("Example: rldp compare --protocol docs/preregistered.json --jobs 2 --out runs/t1");
+    command->callback([given, file, &chosen] { chosen = [given, file] { return run_protocol(*given, *file); }; });
 }
 
 }  // namespace rldp::app

@@ -8,7 +8,7 @@
 
 #include "actors/audit_launch.hpp"
 #include "app/commands.hpp"
-#include "app/torch/grid_command.hpp"
+#include "app/grids/grid_command.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/output.hpp"

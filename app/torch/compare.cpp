@@ -4,8 +4,7 @@
 #include <memory>
 
 #include "app/commands.hpp"
-#include "app/research/protocol.hpp"
-#include "app/torch/grid_command.hpp"
+#include "app/grids/grid_command.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/kinds.hpp"
@@ -25,7 +24,6 @@ namespace {
 
 struct compare_arguments : grid_options {
     eval::compare_options grid;
-    protocol_options protocol;
 };
 
 std::vector<std::string> list_arguments(const eval::compare_options& given) {
@@ -64,8 +62,6 @@ void settle_rate(compare_arguments& given) {
 }
 
 int run(compare_arguments given) {
-    if (!given.protocol.file.empty()) return run_protocol(given, given.protocol);
-    if (given.config.empty()) refuse("compare: give a configuration, or --protocol FILE");
     settle_rate(given);
     const auto plan = eval::plan_compare(given.grid, eval::make_resolver(given.config, given.set));
     const auto chosen = eval::selection_from(given.only, plan.what.axes);
@@ -100,6 +96,7 @@ void add_compare(CLI::App& program, action& chosen) {
     auto* command = add_torch_command(program, "compare");
     auto given = std::make_shared<compare_arguments>();
     auto& grid = given->grid;
+    add_base_options(*command, *given);
     command->add_option("--methods", grid.methods, "comma list of methods, or all, or controls (default all)");
     command->add_option("--epsilons", grid.epsilons, "comma list of budgets ε (default 0.5,2,4,5,8)");
     command->add_option("--seeds", grid.seeds, "comma list of seeds (default 0,1,2)");
@@ -110,17 +107,10 @@ void add_compare(CLI::App& program, action& chosen) {
         ->add_option("--tune-records", grid.tune_records,
                      "made-up records of the choice (default: as many as give privacy.population, else 6000)")
         ->check(CLI::Range(std::int64_t{1}, limits::most_synthetic_records));
-    add_grid_options(*command, *given,
-                     "method, epsilon, seed, stage, tune_lr, tune_seed; of a protocol: arm, epsilon, seed, stage");
-    command->get_option("config")->required(false);
-    auto& how = given->protocol;
-    auto* file = command->add_option(
-        "--protocol", how.file, "a comparison that was written down beforehand: arms, seeds, tuning trials, tests");
-    for (const auto* other : {"config", "--set", "--methods", "--epsilons", "--seeds", "--tune-lr", "--tune-seeds",
-                              "--tune-records"})  // all that is to be written down
-        file->excludes(command->get_option(other));
+    add_grid_options(*command, *given, "method, epsilon, seed, stage, tune_lr, tune_seed");
     command->footer(
         "Example: rldp compare config/demo.json --methods static,dp_lora,rldp --epsilons 2,8 --seeds 0,1 --jobs 2\n"
+        "A comparison that was written down beforehand: rldp compare --protocol FILE (docs/experiments.md)\n"
         "Called again with the same --out it keeps finished cells and resumes interrupted ones.\n"
         "Exit status: 0 all cells done, 1 a cell failed, 2 bad input, 130 interrupted (call again)");
     command->callback([given, &chosen] { chosen = [given] { return run(*given); }; });

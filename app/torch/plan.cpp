@@ -1,7 +1,8 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <nlohmann/json.hpp>
+
+#include <cmath>
 
 #include "app/commands.hpp"
 #include "app/torch/plan.hpp"

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "app/commands.hpp"
-#include "app/torch/grid_command.hpp"
+#include "app/grids/grid_command.hpp"
 #include "base/files.hpp"
 #include "base/output.hpp"
 #include "eval/experiments/owner_page.hpp"
@@ -61,6 +61,7 @@ void add_sweep(CLI::App& program, action& chosen) {
         ->required()
         ->allow_extra_args(false);
     command->add_option("--seeds", given->seeds, "comma list of seeds (default: the configuration's own)");
+    add_base_options(*command, *given);
     add_grid_options(*command, *given, "the keys of --grid, and seed");
     command->footer(
         "Example: rldp sweep config/demo.json --grid rl.interval=16,32,48 --grid rl.batch=4,8 --seeds 0,1 --jobs 2\n"

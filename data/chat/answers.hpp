@@ -1,6 +1,5 @@
 #pragma once
-// Whose message each byte of a rendered conversation is from. A template is run again on messages whose characters
-// stand for their message: where it writes the same otherwise, those characters tell.
+// Whose message each byte of a rendered conversation is from, and where its answers stand.
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -14,6 +13,9 @@
 
 namespace rldp::data {
 
+// Owners. A template is run again on messages whose characters stand for their message: where it writes the same
+// otherwise, those characters tell whose message each byte is from.
+
 /// For each byte of a text the number of its message, from 1; 0 where it is the template's own, or not known.
 using byte_owners = std::vector<std::uint32_t>;
 
@@ -25,7 +27,7 @@ std::vector<chat_message> make_shadows(std::span<const chat_message> messages,
 /// Of `text`, given what its template makes of the shadows. Nothing where that is no other text with the same template.
 std::optional<byte_owners> find_owners(std::string_view text, std::string_view shadow);
 
-// Where the answers of a conversation stand in its text.
+// Answers. Where those of a conversation stand in its text.
 
 /// A conversation, and how its template writes it or how it begins, with a prompt for an answer or without.
 struct written_talk {

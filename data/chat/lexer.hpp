@@ -1,5 +1,5 @@
 #pragma once
-// Escapes in a literal.
+// A chat template's text as tokens, and the escapes in its literals.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@ namespace rldp::data::jinja {
 /// names (\N) and of code points that are none.
 std::string unescaped(std::string_view literal);
 
-// A template's text as tokens: what stands between tags, and what in them. White space is cut as Hugging Face sets
+// Tokens. A template's text as what stands between tags, and what in them. White space is cut as Hugging Face sets
 // Jinja up: trim_blocks, lstrip_blocks, no newline at the end.
 
 struct token {

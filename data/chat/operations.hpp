@@ -1,5 +1,5 @@
 #pragma once
-// What filters, tests, methods and functions are called with.
+// What the expressions of a template do with values: calls, operators, indexes and slices.
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -10,6 +10,8 @@
 #include "data/chat/value.hpp"
 
 namespace rldp::data::jinja {
+
+// Arguments. What filters, tests, methods and functions are called with.
 
 struct arguments {
     std::vector<value> positional = {};
@@ -34,7 +36,7 @@ class arranged {
     std::string whose_;
 };
 
-// What templates call: filters, tests, methods of texts and dicts.
+// Callables. What templates call: filters, tests, methods of texts and dicts.
 
 /// of|name(given). Errors: fault of a filter that is not known here, as of the others.
 value filtered(allowance& left, std::string_view name, const value& of, const arguments& given);
@@ -54,7 +56,7 @@ value replaced(allowance& left, const std::string& text, const std::string& old,
 /// The items' texts with `separator` between them. Errors: fault of what is no text, if `only_texts`.
 value joined_texts(allowance& left, const series& items, std::string_view separator, bool only_texts);
 
-// Operators, indexes and slices, as Python has them.
+// Operators. And indexes and slices, as Python has them.
 
 /// `which` is one of + - * / // %. Errors: fault of values that do not go together, division by zero, and integers
 /// beyond 64 bits.

@@ -1,5 +1,5 @@
 #pragma once
-// What one rendering may cost. A template comes with a model, from anyone: none may run for ever or fill the memory.
+// What a template computes with, and what one rendering may cost.
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -12,6 +12,9 @@
 #include <vector>
 
 namespace rldp::data::jinja {
+
+// Allowance. What one rendering may cost. A template comes with a model, from anyone: none may run for ever or fill the
+// memory.
 
 /// What is wrong with a template or its use; whoever knows the file and the line says so. Line 0: where one is now.
 class fault : public std::runtime_error {
@@ -60,8 +63,8 @@ class growing {
     std::string text_;
 };
 
-// What a template computes with: Python's values, as far as chat templates use them. All but namespaces are immutable,
-// and what holds others says how deep it goes, so that none is too deep to be walked or let go.
+// Values. What a template computes with: Python's values, as far as chat templates use them. All but namespaces are
+// immutable, and what holds others says how deep it goes, so that none is too deep to be walked or let go.
 
 struct series;
 struct mapping;

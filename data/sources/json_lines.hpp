@@ -1,7 +1,8 @@
 #pragma once
-// A line of JSON whose numbers keep their spelling: an id of thirty digits is no double.
-#include <memory>
+// JSON lines: as texts, as conversations, and as a table.
 #include <nlohmann/json_fwd.hpp>
+
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "data/sources/text.hpp"
 
 namespace rldp::data {
+
+// Spelling. A line of JSON whose numbers keep theirs: an id of thirty digits is no double.
 
 /// Numbers that are no integers of 64 bits are held as what they are written as, in a binary value; keys have the order
 /// in which they stand, and of equal ones the last counts.
@@ -30,7 +33,7 @@ bool is_integer(const spelled_json& value);
 /// The value without blanks, its keys in the order of their names.
 std::string canonical(const spelled_json& value);
 
-// JSON lines: texts, and conversations.
+// Records. JSON lines: texts, and conversations.
 
 /// One JSON value: an object with the record under "text", or a bare string. `group` is looked up in the object, as a
 /// string or an integer. `raw`, where it is given, becomes the value as it was given, without blanks and in the order
@@ -46,7 +49,7 @@ record parse_chat_line(const text_line& line, const std::optional<std::string>& 
 /// The records of such lines with texts.
 std::vector<record> read_jsonl(const std::string& path, const std::optional<std::string>& group);
 
-// JSON lines as a table, for templates: an object per line, a column per key.
+// Tables. JSON lines as a table, for templates: an object per line, a column per key.
 
 /// Reads a file a piece at a time. Columns are the keys of the first piece's objects, in their order; a key that an
 /// object lacks is an empty cell, as is null. Lists of words or numbers are joined by commas. Errors: bad_input naming

@@ -1,10 +1,11 @@
 // Reads narrative templates.
 #include <fmt/format.h>
 #include <fmt/ranges.h>  // fmt::join
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "base/files.hpp"

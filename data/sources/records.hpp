@@ -1,5 +1,5 @@
 #pragma once
-// The same work on many things by several threads.
+// The records of a source, and the work of several threads on them.
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -13,12 +13,14 @@
 
 namespace rldp::data {
 
+// Threads. The same work on many things by several of them.
+
 /// work(worker, index) for every index below `count`, `worker` below `threads`. Errors: what the first failing index
 /// threw, whatever the threads' timing; those behind it may not be tried.
 void in_parallel(int threads, std::size_t count, const std::function<void(std::size_t, std::size_t)>& work);
 
-// The records of a source, whatever its kind, block by block in the source's order, so that they never lie in memory
-// all at once.
+// Sources. The records of one, whatever its kind, block by block in the source's order, so that they never lie in
+// memory all at once.
 
 struct source {        ///< where the records come from; see config::data_section
     std::string path;  ///< CSV, TSV, JSONL, text, packed or not, "synthetic:N" or "synthetic:N@WORLD"
@@ -65,7 +67,7 @@ std::unique_ptr<record_stream> open_records(const source& from);
 /// The code book that `from` names, or IDs_mapping.csv beside the table; none where that is not there.
 std::optional<std::string> find_code_book_path(const source& from);
 
-// A walk through a source: the next block is made while several threads work on the records of one.
+// Walks. Through a source: the next block is made while several threads work on the records of one.
 
 struct record_walk {
     /// Called before the records of a block are worked on, with the number of records up to its end.

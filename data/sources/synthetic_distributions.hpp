@@ -1,5 +1,5 @@
 #pragma once
-// Draws of the made-up tables.
+// What made-up tables are drawn from. Internal.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,6 +13,8 @@
 #include <vector>
 
 namespace rldp::data {
+
+// Dice. Draws of the made-up tables.
 
 using choice = std::pair<std::string_view, double>;  ///< a value and its weight, which is positive or 0
 using choices = std::vector<choice>;
@@ -49,7 +51,7 @@ class dice {
     std::mt19937_64 engine_;
 };
 
-// What values made-up encounters have, how often, and what ties them together. Internal.
+// Distributions. What values made-up encounters have, how often, and what ties them together.
 
 struct distributions {
     choices races, genders, ages, weights;

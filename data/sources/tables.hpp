@@ -1,6 +1,5 @@
 #pragma once
-// CSV after RFC 4180: quoted fields, doubled quotes, line ends inside quotes; LF or CRLF; a byte-order mark is skipped.
-// Fields end at tabs in a .tsv, else at what the header has most of outside quotes: commas, semicolons, or tabs.
+// Tables of text cells: CSV files, what their codes mean, and numbers with a decimal comma.
 #include <algorithm>
 #include <cstddef>
 #include <functional>
@@ -13,6 +12,10 @@
 #include <vector>
 
 namespace rldp::data {
+
+// CSV. After RFC 4180: quoted fields, doubled quotes, line ends inside quotes; LF or CRLF; a byte-order mark is
+// skipped. Fields end at tabs in a .tsv, else at what the header has most of outside quotes: commas, semicolons, or
+// tabs.
 
 /// A table of text cells. All cells lie in one buffer: 8 bytes of overhead per cell.
 class table {
@@ -66,7 +69,7 @@ table read_csv(const std::string& path);
 /// The same from text, with commas; `file` names it in messages.
 table parse_csv(std::string text, const std::string& file);
 
-// What the numbers of a table's code columns mean.
+// Codes. What the numbers of a table's code columns mean.
 
 /// Code column → code → description.
 using code_book = std::map<std::string, std::map<std::string, std::string, std::less<>>, std::less<>>;
@@ -78,7 +81,7 @@ code_book read_code_book(const std::string& path);
 /// The same from text; `file` names it in messages.
 code_book parse_code_book(std::string text, const std::string& file);
 
-// Numbers as half of Europe writes them: 1.234,5 for 1234.5.
+// Decimal commas. Numbers as half of Europe writes them: 1.234,5 for 1234.5.
 
 inline bool is_digits(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <zlib.h>
 #include <zstd.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>

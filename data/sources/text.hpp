@@ -1,5 +1,5 @@
 #pragma once
-// A file's bytes, unpacked on the way where its name says gzip (.gz) or Zstandard (.zst).
+// Text files: unpacked, read piece by piece, checked, and plain lines as records.
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -12,6 +12,8 @@
 #include "base/text.hpp"
 
 namespace rldp::data {
+
+// Unpacking. A file's bytes, unpacked on the way where its name says gzip (.gz) or Zstandard (.zst).
 
 enum class packing { none, gzip, zstd };
 
@@ -41,7 +43,7 @@ class unpacked_file {
     std::unique_ptr<unpacker> unpack_;  ///< null where nothing is packed
 };
 
-// A text file piece by piece: no more than a piece of it is in memory.
+// Pieces. A text file piece by piece: no more than a piece of it is in memory.
 
 /// Whole lines of a file.
 struct piece {
@@ -79,7 +81,7 @@ class piece_reader {
     std::size_t line_ = 1;
 };
 
-// Text files, checked: plain lines become records.
+// Lines. Text files, checked: plain lines become records.
 
 /// Where a column of a table stands in a record's text, in bytes.
 struct clause {

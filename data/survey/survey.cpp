@@ -1,8 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "base/data_names.hpp"

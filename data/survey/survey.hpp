@@ -1,5 +1,5 @@
 #pragma once
-// What one column holds, gathered value by value in bounded memory.
+// A first look at a file of records: its columns, and what should become of them.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +14,8 @@
 #include "data/sources/records.hpp"
 
 namespace rldp::data {
+
+// Watching. What one column holds, gathered value by value in bounded memory.
 
 /// What tables write where there is no value.
 inline constexpr std::array<std::string_view, 18> values_for_none{"",     "?",    "-",     "NA",   "N/A",  "n/a",
@@ -42,13 +44,13 @@ class column_watch {
     std::unordered_set<std::uint64_t> seen_, words_;  ///< hashes; of words no more than a few
 };
 
-// A first look at a file of records: its columns, and what should become of them, which follows from names and from
-// what the owner says. What was seen in values is private, and there to advise the owner.
+// Survey. What should become of columns follows from names and from what the owner says. What was seen in values is
+// private, and there to advise the owner.
 
 enum class column_role : std::uint8_t {
     rendered,   ///< a clause of the record
     free_text,  ///< a clause that is its value alone
-    person,     ///< says whose the record is, and is never told
+    person,     ///< says whose the record is, and is never rendered
     left_out,   ///< identifies by its name, or the owner leaves it out
 };
 
@@ -82,7 +84,7 @@ struct survey {
 struct profile_advice {
     std::optional<std::string> person;     ///< says whose a record is, for its values repeat
     std::optional<std::string> target;     ///< could be guessed from the others
-    std::vector<std::string> say_nothing;  ///< told, and always the same or empty
+    std::vector<std::string> say_nothing;  ///< rendered, and always the same or empty
 };
 profile_advice advise_columns(const survey& found);
 
@@ -91,7 +93,7 @@ struct profile_hints {
     std::optional<std::string> person;       ///< a column; "none": each record is protected by itself
     std::optional<std::string> target = {};  ///< a column, or "none"
     std::vector<std::string> left_out = {};  ///< columns
-    std::vector<std::string> kept = {};      ///< identifiers that are told all the same
+    std::vector<std::string> kept = {};      ///< identifiers that are rendered all the same
 };
 
 /// Reads the whole file. Errors: bad_input as open_records, and for a hint that is no column.

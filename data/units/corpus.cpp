@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>  // fmt::join
 #include <sodium.h>
+
 #include <atomic>
 #include <utility>
 

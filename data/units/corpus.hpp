@@ -1,5 +1,5 @@
 #pragma once
-// What training units amount to, in 32 bytes.
+// Units of a file on their sides, as text and as tokens: their digest, their canaries, and who an audit looks at.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +14,8 @@
 #include "data/sources/records.hpp"
 
 namespace rldp::data {
+
+// Digest. What training units amount to, in 32 bytes.
 
 using text_digest = std::array<unsigned char, 32>;
 
@@ -39,7 +41,8 @@ class units_digest {
     std::unique_ptr<state> state_;
 };
 
-// From a file to units on their sides: tables become narratives, units are split by keyed hash, canaries are planted.
+// Corpus. From a file to units on their sides: tables become narratives, units are split by keyed hash, canaries are
+// planted.
 
 /// Of an audit's targets (choose_audit_pool) each is in a shadow run's training with probability ½, whichever side it
 /// was on, independently of everything else; all other units stay where they are.
@@ -106,7 +109,7 @@ using encoder = std::function<std::vector<std::int32_t>(const std::string&)>;
 tokenised tokenise(const std::vector<unit>& units, const encoder& encode, std::int64_t max_tokens, bool keep_tail,
                    int threads);
 
-// How long records become short enough. Internal to the two ways of tokenising.
+// Cutting. Internal: how long records become short enough, for the two ways of tokenising.
 
 /// Errors: bad_input where fewer than two tokens are to be kept, or there is no thread.
 void check_cut(std::int64_t max_tokens, int threads);
@@ -114,8 +117,8 @@ void check_cut(std::int64_t max_tokens, int threads);
 /// Keeps the head or the tail; whether there was more.
 bool cut_to(std::vector<std::int32_t>& tokens, std::int64_t max_tokens, bool keep_tail);
 
-// Records that end in a secret, and who an audit looks at. Everything follows from the split's public seed and keyed
-// hashes; only who was in training is secret.
+// Canaries and audits. Records that end in a secret, and who an audit looks at. Everything follows from the split's
+// public seed and keyed hashes; only who was in training is secret.
 
 /// The record with its secret, as training sees it, and the same up to where the secret begins.
 std::string with_secret(const std::string& record, const std::string& secret);

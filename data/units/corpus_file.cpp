@@ -3,12 +3,13 @@
 #include <sodium.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
+
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <initializer_list>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
 #include <utility>

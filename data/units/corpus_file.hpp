@@ -1,12 +1,5 @@
 #pragma once
-// A token_corpus in a file: made once, then open to any number of processes, which share what they read of it. Records
-// lie in it sealed (XSalsa20-Poly1305), each on its own, so that one is opened when it is drawn, what is damaged is
-// told, and nothing is left to read once the key is gone; how long records are can be read. Layout, little-endian:
-//
-//   0       "RLDPcor1", 32 bytes that make the file's key from the shelf's, six 64-bit numbers (see `shape`), a tag
-//   4096    sealed records: 4 bytes a token and 16, in the order in which they were read
-//   index   8 bytes a block of records (where it begins), 12 a record (its block, place and tokens), 4 a unit
-//   head    sealed: everything else of a token_corpus, as CBOR
+// A token_corpus in a file: made once, then open to any number of processes, which share what they read of it.
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -18,6 +11,15 @@
 #include "data/units/load_tokens.hpp"
 
 namespace rldp::data {
+
+// The file. Records lie in it sealed (XSalsa20-Poly1305), each on its own, so that one is opened when it is drawn, what
+// is damaged is told, and nothing is left to read once the key is gone; how long records are can be read. Layout,
+// little-endian:
+//
+//   0       "RLDPcor1", 32 bytes that make the file's key from the cache's, six 64-bit numbers (corpus_shape), a tag
+//   4096    sealed records: 4 bytes a token and 16, in the order in which they were read
+//   index   8 bytes a block of records (where it begins), 12 a record (its block, place and tokens), 4 a unit
+//   head    sealed: everything else of a token_corpus, as CBOR
 
 using corpus_key = std::array<unsigned char, 32>;
 
@@ -90,7 +92,7 @@ class corpus_writer final : public token_sink {
 
 namespace rldp::data::detail {
 
-// What a corpus_file says beside its tokens, as bytes. Internal to it.
+// Head. Internal: what a corpus_file says beside its tokens, as bytes.
 
 /// CBOR of everything but `train`.
 std::vector<std::uint8_t> encode_head(const token_corpus& corpus);

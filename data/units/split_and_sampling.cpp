@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <sodium.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,5 +1,5 @@
 #pragma once
-// Chances decided by uniform words.
+// Which side a unit is on, and which units a step draws.
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -15,14 +15,16 @@
 
 namespace rldp::data {
 
+// Chances. Uniform words decide them.
+
 /// True with the given probability, to 2⁻⁶⁴ (rounded down), for a uniform word; exact at 0 and 1.
 inline bool happens(std::uint64_t word, double probability) {
     if (probability >= 1) return true;
     return word < static_cast<std::uint64_t>(std::ldexp(probability, 64));
 }
 
-// Who stands where: a unit's side and canary follow from a keyed hash of its identity, so adding one unit moves no
-// other (docs/privacy.md §1).
+// Split. Who stands where: a unit's side and canary follow from a keyed hash of its identity, so adding one unit moves
+// no other (docs/privacy.md §1).
 
 inline constexpr std::string_view secret_symbols = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
@@ -64,7 +66,7 @@ using hash_list = std::deque<identity_hash>;
 std::vector<placement> place(std::span<const identity_hash> units, const split_rule& rule);
 std::vector<placement> place(const hash_list& units, const split_rule& rule);
 
-// Poisson sampling of units.
+// Sampling. Poisson sampling of units.
 
 /// Indices of the units drawn: each of n independently with probability `rate`, in ascending order.
 /// `uniform64` yields independent uniform 64-bit words; exactly one is used per unit, so unit i's draw never moves

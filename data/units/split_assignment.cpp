@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>  // fmt::join
 #include <sodium.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -1,5 +1,6 @@
 #pragma once
-// Samples identities while a table is read.
+// Who stands where, decided while a source is read once; the second walk, which reads the texts; and the way back to
+// the lines.
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,6 +20,7 @@
 
 namespace rldp::data {
 
+/// Samples identities while a table is read.
 class identity_sample {
   public:
     /// Under a hash that no setting changes: the same rows are sampled whatever the split.
@@ -33,7 +35,8 @@ class identity_sample {
     std::unordered_set<std::uint64_t> kept_;
 };
 
-// Who stands where, decided from hashes alone: a first walk through a source, before any text is kept.
+// Split assignment. Who stands where, decided from hashes alone: a first walk through a source, before any text is
+// kept.
 
 /// Every record that is kept has a slot: by side (training, Eval, Attack), within it by the unit's id, within the unit
 /// by the record's own hash.
@@ -59,7 +62,7 @@ split_assignment assign_splits(record_stream& from, const source& what, const sp
 /// Where no unit fell to Eval.
 std::string no_eval_warning(const source& what);
 
-// The second walk through a source: every text once more, now that it is known where each belongs.
+// Second walk. Through the same source: every text once more, now that it is known where each belongs.
 
 struct text_taker {
     /// A record as training sees it, its secret included, with its slot; called by several threads.
@@ -70,11 +73,11 @@ struct text_taker {
     std::function<void(std::size_t records)> done = [](std::size_t) {};
 };
 
-/// Errors: bad_input where the source no longer holds as many records as were enrolled; what `how` throws.
+/// Errors: bad_input where the source no longer holds as many records as were assigned; what `how` throws.
 void read_again(record_stream& from, const source& what, const split_assignment& enrolled, int threads,
                 const text_taker& how);
 
-// Back from units, which go by hashes, to where they stand in their file: for their owner's eyes.
+// Places. Back from units, which go by hashes, to where they stand in their file: for their owner's eyes.
 
 struct unit_place {
     std::size_t line = 0;    ///< of the unit's first record that is trained on

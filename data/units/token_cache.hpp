@@ -1,5 +1,5 @@
 #pragma once
-// What a token_corpus depends on, in words: two that say the same are the same.
+// Token corpora that processes make once and share, and what each depends on.
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -11,6 +11,8 @@
 
 namespace rldp::data {
 
+// Facts. What a token_corpus depends on, in words: two that say the same are the same.
+
 /// JSON. Files count by name, size, inode and times, of content and of inode: one that was written to, exchanged or
 /// touched is another. `how.identity` speaks for its functions.
 std::string list_corpus_facts(const source& from, const split_rule& split, const token_rule& how);
@@ -18,8 +20,8 @@ std::string list_corpus_facts(const source& from, const split_rule& split, const
 /// A file's share of that; null where there is none.
 std::string file_facts(const std::string& path);
 
-// A private directory of corpus files, which processes make once and share: a key, a lock, and a file for everything
-// that a corpus can depend on, under a keyed name.
+// Cache. A private directory of corpus files, which processes make once and share: a key, a lock, and a file for
+// everything that a corpus can depend on, under a keyed name.
 
 class token_cache {
   public:

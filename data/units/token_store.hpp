@@ -1,5 +1,5 @@
 #pragma once
-// Where the tokens of training records go while they are read: in any order, from several threads.
+// Units as tokens: how they come in, and where they lie.
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -12,6 +12,8 @@
 
 namespace rldp::data {
 
+// Sinks. Where the tokens of training records go while they are read: in any order, from several threads.
+
 class token_sink {
   public:
     virtual ~token_sink() = default;
@@ -23,8 +25,8 @@ class token_sink {
     virtual void settle() = 0;
 };
 
-// Units as tokens: 4 bytes a token and 16 a record, however many there are; or in a file (corpus_file.hpp), and next to
-// nothing in memory.
+// Stores. 4 bytes a token and 16 a record, however many there are; or in a file (corpus_file.hpp), and next to nothing
+// in memory.
 
 class corpus_file;
 

@@ -1,6 +1,7 @@
 #pragma once
-// How likely a model finds the end of a text, given its beginning: what every attack scores by.
+// What audits attack with: likelihoods of texts, generations that may hold secrets, gradients that are canaries.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -13,6 +14,8 @@
 #include "privacy/mechanism/step_order.hpp"
 
 namespace rldp::eval {
+
+// Likelihood. How likely a model finds the end of a text, given its beginning: what every attack scores by.
 
 /// A model as an attack sees it; layout and adapter are null for the base alone.
 struct attacked_model {
@@ -44,7 +47,7 @@ std::vector<double> end_log_likelihoods(const attacked_model& model, const std::
 std::vector<double> continuation_log_likelihoods(const attacked_model& model, const token_ids& prompt,
                                                  const std::vector<token_ids>& continuations);
 
-// The published extraction attack: continue a prompt that ends in "secret_id=" many times, and look for the secrets.
+// Extraction. The published attack: continue a prompt that ends in "secret_id=" many times, and look for the secrets.
 
 struct extraction_config {
     std::int64_t trials = 0;
@@ -66,7 +69,7 @@ token_ids fit_prompt(token_ids prompt, const models::model_config& model, std::i
 std::vector<std::string> continue_prompts(const attacked_model& model, const models::tokenizer& words,
                                           const std::vector<token_ids>& prompts, const extraction_config& config);
 
-// Canaries that are gradients instead of records: random directions, known to the audit, of a norm that every clip
+// Gradient canaries. Gradients instead of records: random directions, known to the audit, of a norm that every clip
 // cuts.
 
 struct gradient_canaries {

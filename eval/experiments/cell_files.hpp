@@ -1,5 +1,5 @@
 #pragma once
-// The figures of a cell's audit that methods are compared by.
+// A grid's cell as its directory has it: files, state, results, figures of its audit.
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -14,6 +14,8 @@
 #include "run/artifacts/summary.hpp"
 
 namespace rldp::eval {
+
+// Audit. The figures of a cell's audit that methods are compared by.
 
 /// In the order of the published tables, then ours. Of members' endings; Jaccard of the published prompt, or of the
 /// record alone where there is none.
@@ -33,7 +35,7 @@ inline constexpr std::array attack_figures = {"mean log-probability",
 /// naming the file.
 std::map<std::string, double> read_attacks(const std::filesystem::path& audit_json);
 
-// What a grid's directory holds of one cell, and what can be read off it.
+// Files. What a grid's directory holds of one cell, and what can be read off it.
 
 /// A grid without trusted/ here and in its cells may be passed on: the rest holds public values only
 /// (docs/privacy.md §7).

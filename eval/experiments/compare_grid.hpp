@@ -1,5 +1,5 @@
 #pragma once
-// What `rldp compare` can put side by side: a name, what it stands for, and what it changes in the base configuration.
+// What `rldp compare` puts side by side, and the cells that it runs for that.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,6 +8,8 @@
 #include "eval/experiments/grid.hpp"
 
 namespace rldp::eval {
+
+// Methods. What can be put side by side: a name, what it stands for, and what it changes in the base configuration.
 
 /// Only baselines compete for the place of the best baseline, and only `ours` is held against it.
 enum class role {
@@ -34,8 +36,8 @@ std::vector<variant> methods_from(const std::string& list);
 /// As the files and tables write it: baseline, ours, control, unsound.
 std::string name_of(role part);
 
-// The cells of `rldp compare`: every method at every ε and seed at the base's learning rate (common); with --tune-lr
-// also on made-up data at each rate (tuning), then at each method's own best rate (tuned).
+// Cells. Every method at every ε and seed at the base's learning rate (common); with --tune-lr also on made-up data at
+// each rate (tuning), then at each method's own best rate (tuned).
 
 enum class stage { common, tuning, tuned };
 

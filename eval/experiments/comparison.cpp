@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>  // fmt::join
+
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -1,5 +1,5 @@
 #pragma once
-// What a grid of runs cost.
+// What a grid of runs cost, and what a comparison says in numbers.
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +10,8 @@
 #include "eval/experiments/grid.hpp"
 
 namespace rldp::eval {
+
+// Expense. What a grid of runs cost.
 
 /// Over the cells that have begun.
 struct expense {
@@ -34,7 +36,7 @@ std::vector<std::string> expense_sentences(const expense& cost);
 /// {"epsilon_sum", "delta_sum", "no_sum_because", counts of cells}; sums are null where there is none.
 nlohmann::ordered_json to_json(const expense& cost);
 
-// What a comparison says, in numbers: from the cells' results alone.
+// Comparison. Its numbers, from the cells' results alone.
 
 /// Mean and deviation (n−1) of n values; both absent without a value, the deviation also with one.
 struct statistic {

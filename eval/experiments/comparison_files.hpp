@@ -1,5 +1,5 @@
 #pragma once
-// A comparison's files, compare.json, compare.csv and compare.html, and what the command prints.
+// A comparison as it is written: files, sentences, figures.
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -9,6 +9,8 @@
 #include "eval/report/page.hpp"
 
 namespace rldp::eval {
+
+// Files. compare.json, compare.csv and compare.html, and what the command prints.
 
 /// Everything that a comparison's files are made of.
 struct compare_report {
@@ -33,7 +35,7 @@ std::string compare_text(const compare_report& report);
 /// Replaces the three files in `out`.
 void write_files(const std::filesystem::path& out, const compare_report& report);
 
-// A comparison's numbers in words, for the page and the terminal alike. All of it is plain text.
+// Words. A comparison's numbers in words, for the page and the terminal alike. All of it is plain text.
 
 /// "4.213 ± 0.021 (3)"; without a value what there is instead: "–", "not run", "failed".
 std::string in_words(const score& one, std::size_t seeds);
@@ -50,7 +52,7 @@ std::vector<std::string> tuning_sentences(const compare_report& report);
 /// What holds of the numbers and what does not.
 std::vector<std::string> caveats(const compare_report& report);
 
-// The figures of a comparison.
+// Figures. Those of a comparison.
 
 /// A method's colour, the same in every figure: #rrggbb.
 std::string find_colour(const std::string& method);

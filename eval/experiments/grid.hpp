@@ -1,16 +1,19 @@
 #pragma once
-// Lists as the command line writes them: "0.5,2,4". Errors (bad_input) begin with the option's name.
+// Grids of runs: axes and cells, how they are named on the command line, which units they share, what all of them set.
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace rldp::eval {
+
+// Lists. As the command line writes them: "0.5,2,4". Errors (bad_input) begin with the option's name.
 
 /// The parts between commas; commas within JSON's brackets and strings do not count. Errors: an empty part, a part
 /// twice.
@@ -20,7 +23,7 @@ std::vector<double> positive_list(const std::string& option, const std::string& 
 /// Whole numbers from 0.
 std::vector<std::int64_t> seed_list(const std::string& option, const std::string& text);
 
-// Which units of the data a cell trains on, and of which it shows held-out values.
+// Splits. Which units of the data a cell trains on, and of which it shows held-out values.
 
 /// The keys that decide on which side a unit of real data stands, and their values as JSON. Cells with equal ones train
 /// on the same units and show the others'.
@@ -32,7 +35,7 @@ std::optional<data_split> find_split(const nlohmann::ordered_json& configuration
 /// The keys in which they differ, in alphabetical order.
 std::vector<std::string> keys_that_differ(const std::vector<data_split>& splits);
 
-// A grid of runs: axes, cells, and the file that says which grid a directory holds. Pure but for that file.
+// Grid. Axes, cells, and the file that says which grid a directory holds. Pure but for that file.
 
 struct axis {
     std::string name;
@@ -84,7 +87,7 @@ selection selection_from(const std::vector<std::string>& only, const std::vector
 /// An axis that does not concern the cell does not exclude it.
 bool selects(const selection& chosen, const cell& one);
 
-// What every cell of a grid sets besides its axes.
+// Common settings. What every cell of a grid sets besides its axes.
 
 /// Evaluation units where the base names no number: equal for all, and quick.
 inline constexpr int evaluation_records = 512;

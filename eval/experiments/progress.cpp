@@ -1,9 +1,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
 #include "base/output.hpp"

@@ -2,14 +2,15 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <algorithm>
 #include <boost/asio.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <list>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <thread>
@@ -303,6 +304,13 @@ class pool {
 };
 
 }  // namespace
+
+std::filesystem::path find_cell_program() {
+    const std::filesystem::path running = "/proc/self/exe";
+    std::error_code unknown;
+    const auto named = std::filesystem::read_symlink(running, unknown);
+    return named.filename() == "rldp-research" ? named.parent_path() / "rldp-torch" : running;
+}
 
 bool run_cells(const std::vector<cell>& cells, const run_settings& how, const watcher& told) {
     grid_directory{how.out}.create();

@@ -1,5 +1,5 @@
 #pragma once
-// Runs cells in child processes of this program, so that one that dies takes no other along.
+// Runs the cells of a grid, each from where it stands.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -11,6 +11,8 @@
 #include "eval/experiments/grid.hpp"
 
 namespace rldp::eval {
+
+// Running. In child processes of this program, so that one that dies takes no other along.
 
 struct cell_progress {
     std::string id;
@@ -25,14 +27,17 @@ struct watcher {
     std::function<void(const std::vector<cell_progress>& running, std::size_t waiting)> on_tick;
 };
 
+/// The program whose subcommand `run` makes a cell: the running one under the kernel's own name, so that a rebuild
+/// meanwhile does not change it; of rldp-research, rldp-torch beside it.
+std::filesystem::path find_cell_program();
+
 struct run_settings {
     std::filesystem::path config;  ///< of the base
     std::vector<std::string> set;  ///< the user's own overrides, before the cells'
     std::filesystem::path out;     ///< the grid's directory, claimed
     int jobs = 1;                  ///< processes at a time
     bool audit = false;            ///< attack every cell that is done: `PROGRAM audit OUT/cells/ID --quiet`
-    /// The running program under the kernel's own name: a rebuild meanwhile does not change it.
-    std::filesystem::path program = "/proc/self/exe";
+    std::filesystem::path program = find_cell_program();
 };
 
 /// Runs what is not done yet: `PROGRAM run CONFIG --set … --out OUT/cells/ID --lessons OUT/lessons --corpora … --json
@@ -41,7 +46,7 @@ struct run_settings {
 /// ended. What the children say and how long they take goes to OUT/trusted/cells.
 bool run_cells(const std::vector<cell>& cells, const run_settings& how, const watcher& told);
 
-// How a cell goes on from what its directory holds, and how far its process has come.
+// Starting. How a cell goes on from what its directory holds, and how far its process has come.
 
 enum class start_kind {
     keep,        ///< it is over

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+
 #include <charconv>
 #include <set>
 #include <string>

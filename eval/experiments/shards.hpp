@@ -1,5 +1,5 @@
 #pragma once
-// A part of a grid's cells, for several machines.
+// A grid's cells on several machines: parts of them, and what was done elsewhere.
 #include <cstddef>
 #include <filesystem>
 #include <string>
@@ -8,6 +8,8 @@
 #include "eval/experiments/grid.hpp"
 
 namespace rldp::eval {
+
+// Shards. Each is a part of a grid's cells, for one of several machines.
 
 /// "2/5": the second of five parts.
 struct shard {
@@ -24,7 +26,7 @@ std::vector<Cell> take_shard(const std::vector<Cell>& cells, const shard& which)
     return out;
 }
 
-// What shards of a grid have done elsewhere.
+// Collecting. What shards of a grid have done elsewhere.
 
 /// Takes over the cells that are done in `from`, the directory of the same grid, and are not done in `out`; of those
 /// that failed there, that they did and what they spent. Answers how many are done here since. Errors: bad_input where

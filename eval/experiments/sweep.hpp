@@ -1,5 +1,5 @@
 #pragma once
-// The cells of `rldp sweep`: every combination of the keys' values, with every seed.
+// `rldp sweep`: its cells, and what it says of them.
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -12,6 +12,8 @@
 #include "eval/experiments/grid.hpp"
 
 namespace rldp::eval {
+
+// Cells. Every combination of the keys' values, with every seed.
 
 struct sweep_cell {
     cell run;
@@ -33,7 +35,7 @@ struct sweep_plan {
 /// twice, a malformed list, a value out of range (naming the cell).
 sweep_plan plan_sweep(const std::vector<std::string>& keys, const std::string& seeds, const resolver& resolve);
 
-// What a sweep says: settings from best to worst, and its files sweep.json, sweep.csv, sweep.html.
+// Report. What a sweep says: settings from best to worst, and its files sweep.json, sweep.csv, sweep.html.
 
 struct swept {
     sweep_cell where;

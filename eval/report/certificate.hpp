@@ -1,5 +1,5 @@
 #pragma once
-// Configuration, summary and ledger of a run tell the same story, or one of them was edited (docs/privacy.md §10).
+// A run's certificate, its page, and the numbers that must agree for it (docs/privacy.md §10).
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -12,6 +12,8 @@
 
 namespace rldp::eval {
 
+// Cross-check. Configuration, summary and ledger of a run tell the same story, or one of them was edited.
+
 /// Of the configuration in that file: budget, δ, unit, split, semantics, policy, accountant, population, steps, B/N
 /// and, for a deck, the cards that it makes and the order of its blocks. Errors: bad_input naming key and both values.
 void check_configuration(const std::filesystem::path& file, const privacy::ledger_content& book);
@@ -20,14 +22,13 @@ void check_configuration(const std::filesystem::path& file, const privacy::ledge
 /// over, ε of the charges under every accountant. Errors: as above.
 void check_summary(const run_summary& summary, const privacy::ledger_content& book);
 
-// public/certificate.html: one screen that a data protection officer understands without mathematics
-// (docs/privacy.md §10).
+// Page. public/certificate.html: one screen that a data protection officer understands without mathematics.
 
 /// The page of a certificate, a function of its contract, run, program and signer alone: its own digest is part of the
 /// certificate.
 std::string certificate_page(const privacy::certificate& made);
 
-// A run's certificate: made from the run's own public files, and checked against them (docs/privacy.md §10).
+// Certificate. Made from the run's own public files, and checked against them.
 
 /// A check that was passed, or could not be made: its subject in a word, and a sentence.
 struct finding {

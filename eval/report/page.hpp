@@ -1,5 +1,5 @@
 #pragma once
-// Line charts as inline SVG, drawn by gnuplot.
+// Pages: their line charts, what the figures of a run's report say, and what all our pages have in common.
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -9,6 +9,8 @@
 #include "run/artifacts/summary.hpp"
 
 namespace rldp::eval {
+
+// Figures. Line charts as inline SVG, drawn by gnuplot.
 
 using curve = std::vector<std::pair<double, double>>;
 
@@ -37,9 +39,9 @@ struct figure {
 /// An <svg> element that takes the page's text colour, or nothing where gnuplot is not installed (or fails).
 std::optional<std::string> draw(const figure& what);
 
-// Points made fit to be drawn.
+// Curves. Points made fit to be drawn.
 
-/// Only the points where the value changes, and the last: a dial stands still between decisions.
+/// Only the points where the value changes, and the last: what an action sets stands still between decisions.
 curve changes(const curve& points);
 /// At most `most` points, evenly chosen, the last one among them.
 curve thinned(const curve& points, std::size_t most);
@@ -48,7 +50,7 @@ bool spans_decades(const std::vector<series>& lines);
 /// A series without points would be a gnuplot error.
 void drop_empty(std::vector<series>& lines);
 
-// Which figures the report shows, and what each of them says.
+// The report's figures. Which ones it shows, and what each of them says.
 
 struct captioned {
     figure drawing;       ///< without a point to show, the page says so instead
@@ -60,7 +62,7 @@ struct captioned {
 /// then the deck left, where the run has one.
 std::vector<captioned> report_figures(const run_summary& summary, const std::vector<metrics_line>& metrics);
 
-// What all our pages have in common: self-contained HTML, readable in print, no network, no script.
+// Pages. What all of ours have in common: self-contained HTML, readable in print, no network, no script.
 
 /// A whole page. `body` is HTML, `title` text.
 std::string page(const std::string& title, const std::string& body);

@@ -1,5 +1,5 @@
 #pragma once
-// What tells the families of decoders apart: one row each. What no column says is Llama's.
+// The families of models: what tells them apart, and the linear modules and tensors of each.
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -10,6 +10,8 @@
 #include "models/architecture/model_config.hpp"
 
 namespace rldp::models {
+
+// Families. What tells those of decoders apart: one row each. What no column says is Llama's.
 
 /// Which layers see no further back than the window.
 enum class window_rule {
@@ -63,7 +65,7 @@ const family* find_family(std::string_view model_type);
 /// The row of a decoder's model_type.
 const family& require_family(std::string_view model_type);
 
-// The linear modules of each supported family, by name, role and shape.
+// Modules. The linear ones of each supported family, by name, role and shape.
 
 struct linear_module {
     std::string name;  ///< as Hugging Face calls it, without `.weight`

@@ -1,7 +1,8 @@
 #pragma once
-// The element types of safetensors, and those of them that torch knows.
+// The safetensors format (huggingface/safetensors): an 8-byte little-endian header length, a JSON header, the data.
 #include <ATen/core/Tensor.h>
 #include <c10/core/ScalarType.h>
+
 #include <array>
 #include <cstddef>
 #include <filesystem>
@@ -15,6 +16,8 @@
 #include <vector>
 
 namespace rldp::models {
+
+// Elements. The types that safetensors has, and those of them that torch knows.
 
 inline constexpr std::array<std::pair<std::string_view, c10::ScalarType>, 10> safetensors_dtypes{{
     {"F64", c10::ScalarType::Double},
@@ -74,7 +77,7 @@ inline std::string dtype_names() {
 /// Whether a tensor of floats on the CPU holds neither NaN nor infinity. One pass at the speed of memory, no temporary.
 bool all_finite(const at::Tensor& numbers);
 
-// The safetensors format (huggingface/safetensors): an 8-byte little-endian header length, a JSON header, the data.
+// Files. Mapped where they are read, written atomically.
 
 /// A memory-mapped file. The header is validated against the file before a byte of data is used, as the reference
 /// implementation does: length, JSON, dtypes, shapes, sizes that match, each byte of the data one tensor's. Duplicate

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <queue>

@@ -1,6 +1,6 @@
 #pragma once
-// Words already encoded, with their ids. Bounded, and without locks: threads look words up far more often than they add
-// one. Internal to the tokenizers.
+// Byte-pair encoding of single words (Sennrich et al. 2016), as Hugging Face's tokenizers apply it, with a cache.
+// Internal to the tokenizers.
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -14,6 +14,9 @@
 #include <vector>
 
 namespace rldp::models {
+
+// Word cache. Words already encoded, with their ids. Bounded, and without locks: threads look words up far more often
+// than they add one.
 
 class word_cache {
   public:
@@ -33,7 +36,7 @@ class word_cache {
     std::atomic<std::size_t> words_{0};
 };
 
-// Byte-pair encoding of single words (Sennrich et al. 2016), as Hugging Face's tokenizers apply it. Internal.
+// Encoding. A word's pieces are merged by rank.
 
 /// Lets maps of strings be searched by views.
 struct text_hash {

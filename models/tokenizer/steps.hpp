@@ -1,5 +1,5 @@
 #pragma once
-// What normalizers, pre-tokenizers and decoders have in common. Internal to the tokenizers.
+// The stages of a tokenizer.json around its model: normalizer, pre-tokenizer, decoder. Internal to the tokenizers.
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -11,6 +11,8 @@
 #include "models/tokenizer/reader.hpp"
 
 namespace rldp::models {
+
+// Parts of steps. What normalizers, pre-tokenizers and decoders have in common.
 
 /// What the steps of one section may do together. Chains of replacements would otherwise make gigabytes of a few words,
 /// and chains of patterns of a small file.
@@ -53,7 +55,7 @@ prepend_when read_prepend_scheme(const json_at& section);
 /// The character that Metaspace puts in a space's place.
 std::string read_mark(const json_at& section);
 
-// The stages of a tokenizer.json around its model: normalizer, pre-tokenizer, decoder. Internal to the tokenizers.
+// Stages. As functions, and how they are read.
 
 /// Changes a text in place; `at_start` says that it begins the whole text.
 using normalizer = std::function<void(std::string& text, bool at_start)>;

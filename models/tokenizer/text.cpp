@@ -1,4 +1,5 @@
 #include <utf8proc.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>

@@ -1,5 +1,6 @@
 #pragma once
-// Text for tokenizers: UTF-8, Unicode's forms and classes, GPT-2's byte alphabet. Internal to the tokenizers.
+// Text for tokenizers: UTF-8, Unicode's forms and classes, GPT-2's byte alphabet and its split into words. Internal to
+// the tokenizers.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -60,7 +61,7 @@ const std::array<std::uint8_t, 256>& byte_order();
 /// The bytes that `piece` spells in GPT-2's alphabet; nothing if some character is not in it.
 std::optional<std::string> spelled_bytes(std::string_view piece);
 
-// GPT-2's split of ASCII text into words, as gpt2_pattern gives it, by hand. Internal to the tokenizers.
+// GPT-2's words. Its split of ASCII text into words, as gpt2_pattern gives it, by hand.
 
 bool is_ascii(std::string_view text);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Text to ids and back, exactly as Hugging Face's tokenizers and sentencepiece do it.
+// Text to ids and back, exactly as Hugging Face's tokenizers and sentencepiece do it, also while a text is generated.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -65,7 +65,7 @@ std::string decode_after(const tokenizer& words, std::vector<std::int32_t> befor
 /// and returns it as the text of a tokenizer.json. Deterministic.
 std::string train_byte_level_bpe(const std::vector<std::string>& texts, std::int64_t size);
 
-// A text while it is generated: what is certain of it, up to a stop string.
+// Growing text. A text while it is generated: what is certain of it, up to a stop string.
 
 class growing_text {
   public:

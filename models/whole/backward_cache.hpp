@@ -1,7 +1,9 @@
 #pragma once
-// What a backward pass leaves of each trained tensor: the two factors, position by position, whose product is the
-// gradient (book-keeping: Bu et al. 2023). Of a tensor of one dimension it leaves each unit's gradient itself.
+// What a backward pass leaves of each trained tensor, and the functions that note it: the two factors, position by
+// position, whose product is the gradient (book-keeping: Bu et al. 2023). Of a tensor of one dimension it leaves each
+// unit's gradient itself.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
@@ -68,8 +70,8 @@ class backward_cache {
     at::Tensor anchor_;
 };
 
-// Functions of a block whose backward pass notes in a book what a trained tensor's gradient is made of. With no book,
-// or where the tensor is not trained, they are the plain functions.
+// Recorded functions. Functions of a block whose backward pass notes in a backward cache what a trained tensor's
+// gradient is made of. With no cache, or where the tensor is not trained, they are the plain functions.
 
 /// Rows `ids` [b, T] of a table [V, width].
 at::Tensor look_up(const at::Tensor& table, const at::Tensor& ids, backward_cache* book);

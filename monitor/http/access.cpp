@@ -1,6 +1,7 @@
 #include <sodium.h>
-#include <algorithm>
 #include <boost/asio/ip/address.hpp>
+
+#include <algorithm>
 #include <charconv>
 #include <sstream>
 #include <utility>

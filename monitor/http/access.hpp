@@ -1,5 +1,5 @@
 #pragma once
-// How addresses are written.
+// Who reaches a dashboard and how far: addresses, limits, access.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +10,8 @@
 #include <vector>
 
 namespace rldp::monitor {
+
+// Addresses. How they are written.
 
 /// A port of 1 to 65535 in digits.
 std::optional<std::uint16_t> parse_port(std::string_view digits);
@@ -30,7 +32,7 @@ std::string with_brackets(const std::string& host);
 /// Whether only this machine can reach it: an address of the loopback, or "localhost".
 bool is_loopback(const std::string& host);
 
-// What strangers at the dashboard's port can take, at most.
+// Limits. What strangers at the dashboard's port can take, at most.
 
 struct http_limits {
     using time = std::chrono::milliseconds;
@@ -46,7 +48,7 @@ struct http_limits {
     time parting{1'000};                     ///< for what came last to be taken, when the server ends
 };
 
-// Who may look, and who may stop a run.
+// Access. Who may look, and who may stop a run.
 
 enum class role { nobody, viewer, operator_ };
 

@@ -1,11 +1,12 @@
 #include <fmt/format.h>
 #include <zlib.h>
+#include <nlohmann/json.hpp>
+
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "base/text.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// The page's files, which are part of the program.
+// What the dashboard answers: the page's files, and what is read of runs as JSON, CSV and Prometheus text.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -7,6 +7,8 @@
 #include "monitor/watch/catalog.hpp"
 
 namespace rldp::monitor {
+
+// Page. Its files, which are part of the program.
 
 struct page_part {
     std::string type;
@@ -22,10 +24,10 @@ std::string packed(std::string_view text);
 /// What gzip compressed.
 std::string unpacked(std::string_view gzip);
 
-// What the dashboard answers as JSON, CSV and Prometheus text.
+// API. What the dashboard answers as JSON, CSV and Prometheus text.
 
 /// One object: {"program", "version", "runs": [row…], "grids": [{"id", "name", "kind", "cells", "done", "failed",
-/// "running"}…]}, a row as to_json() (row.hpp), the last four being numbers of cells.
+/// "running"}…]}, a row as to_json() (run_view.hpp), the last four being numbers of cells.
 std::string runs_json(const catalog& all, const std::string& program_version);
 /// The row, the contract in sentences, adapters, controller, warnings, and the history of the steps in [from, to]: each
 /// quantity as [[step, value]…] of at most `points` points, thinned as curve::thinned() says, and at most 128

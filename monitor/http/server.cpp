@@ -2,13 +2,14 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include <algorithm>
-#include <array>
-#include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>

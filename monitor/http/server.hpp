@@ -1,6 +1,6 @@
 #pragma once
-// The HTTP server of dashboards and of what `rldp monitor` attaches to: a thread of its own, on which runs are followed
-// and requests answered. Nothing that a peer does reaches a run but an operator's stop.
+// The HTTP server of dashboards and of what `rldp monitor` attaches to, and how it is asked for. It has a thread of its
+// own, on which runs are followed and requests answered. Nothing that a peer does reaches a run but an operator's stop.
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -54,7 +54,7 @@ class http_server {
     std::unique_ptr<loop> loop_;
 };
 
-// How a server is asked for: on a command line, or by the keys monitor.* of a configuration.
+// Options. How a server is asked for: on a command line, or by the keys monitor.* of a configuration.
 
 struct http_options {
     std::string address = {};                                                        ///< [HOST:]PORT

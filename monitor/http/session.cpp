@@ -2,6 +2,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <boost/asio/write.hpp>
+
 #include <map>
 
 #include "base/error.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// Only for sources. How connections are encrypted.
+// Only for sources. Connections: how they are encrypted, and how their requests are read and answered.
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -7,6 +7,7 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,13 +20,14 @@
 
 namespace rldp::monitor {
 
+// TLS. How connections are encrypted.
+
 /// TLS 1.2 and later, of a certificate and its key; peers must show a certificate of `client_authority` where that is
 /// given. Errors: bad_input, one line, for files that can't be read, a key that is another certificate's, and a
 /// certificate that has expired or is not valid yet.
 boost::asio::ssl::context tls_context(const tls_files& files);
 
-// Only for sources. One connection: requests are read within limits, answered one after the other, or followed by
-// events.
+// Session. One connection: requests are read within limits, answered one after the other, or followed by events.
 
 /// What a server knows of a connection, whichever way it is encrypted.
 class session {

@@ -1,5 +1,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>

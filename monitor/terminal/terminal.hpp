@@ -1,5 +1,5 @@
 #pragma once
-// One line of text that shows a run to a person.
+// Runs as a terminal shows them to a person: one as a line, several as a table.
 #include <chrono>
 #include <deque>
 #include <map>
@@ -9,6 +9,8 @@
 #include "monitor/view/run_view.hpp"
 
 namespace rldp::monitor {
+
+// Progress. One line of text that shows a run to a person.
 
 /// Estimates the time left from the steps and the clock between the first and the latest view of one run.
 class time_left {
@@ -27,7 +29,7 @@ class time_left {
 /// whole.
 std::string progress_line(const run_view& seen, std::optional<std::chrono::seconds> left, std::size_t width);
 
-// Several runs as a table for a terminal.
+// Table. Several runs as a table for a terminal.
 
 class run_table {
   public:

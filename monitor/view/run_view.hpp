@@ -1,8 +1,10 @@
 #pragma once
-// A run as its watchers see it: what it is, what was promised, and the last value of each quantity that is watched.
+// A run as its watchers see it: what it is, what was promised, and the last value of each quantity that is watched; and
+// this as a row of JSON.
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstdint>
 #include <limits>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -60,7 +62,7 @@ struct run_view {
 /// Whether nothing more will come.
 bool is_over(const run_view& run);
 
-// A run as one line of JSON: a row of the dashboard's overview, an event of its stream, a line of `rldp monitor
+// Rows. A run as one line of JSON: a row of the dashboard's overview, an event of its stream, a line of `rldp monitor
 // --json`.
 
 /// Of every quantity its name, and `NAME_in` with [low, high] where it may carry noise; what is not known is null, and

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
 #include <utility>
 
 #include "base/data_names.hpp"

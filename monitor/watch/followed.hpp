@@ -1,5 +1,5 @@
 #pragma once
-// A grid's directory, followed as it fills up: its public description and progress, never its owner's side.
+// Directories of grids and of runs, followed as they grow. Only what is public of them is opened.
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -12,6 +12,8 @@
 #include "monitor/watch/public_side.hpp"
 
 namespace rldp::monitor {
+
+// Grids. A grid's directory, followed as it fills up: its public description and progress, never its owner's side.
 
 struct grid_view {
     std::string id, name;  ///< as run_view's
@@ -37,7 +39,7 @@ class followed_grid {
     grid_view view_;
 };
 
-// A run's directory, followed as it grows. Only its public side is opened, and nothing of it is changed.
+// Runs. A run's directory, followed as it grows. Only its public side is opened, and nothing of it is changed.
 
 class followed_run {
   public:

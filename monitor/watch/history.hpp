@@ -1,5 +1,5 @@
 #pragma once
-// A number over the steps of a run, in bounded memory, and as few of its points as a figure can show.
+// What a run's metrics lines tell over its steps, in bounded memory.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +10,8 @@
 #include "run/artifacts/quantities.hpp"
 
 namespace rldp::monitor {
+
+// Curves. A number over the steps of a run, in bounded memory, and as few of its points as a figure can show.
 
 struct point {
     std::int64_t step = 0;
@@ -35,7 +37,7 @@ class curve {
     std::vector<point> points_;  ///< by step
 };
 
-// What a run's metrics lines tell over its steps.
+// History. What a run's metrics lines tell over its steps.
 
 class history {
   public:

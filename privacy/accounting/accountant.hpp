@@ -49,7 +49,7 @@ struct calibration {
 /// is.
 calibration calibrate(const accountant& with, std::span<const phase> shape, double epsilon, double delta);
 
-// What every accountant does with a list of phases before pricing it.
+// Checks. What every accountant does with a list of phases before pricing it.
 
 /// Checks every number, drops what costs nothing (no steps, q = 0) and joins equal (z, q), sorted: the order of a list
 /// never changes its price. Errors: bad_input naming the phase.

@@ -34,8 +34,8 @@ renyi_bound best_order_for_delta(direction side, std::span<const phase> phases, 
 /// λ that bounds δ at ε best.
 double best_order_for_epsilon(direction side, std::span<const phase> phases, double epsilon);
 
-// The privacy loss of one subsampled Gaussian step as a function of the standardised outcome y = x/z, and the rule that
-// integrates its moments.
+// Quadrature. The privacy loss of one subsampled Gaussian step as a function of the standardised outcome y = x/z, and
+// the rule that integrates its moments.
 
 /// log of the likelihood ratio N(1,z²)/N(0,z²).
 inline double gaussian_loss(double y, double z) {

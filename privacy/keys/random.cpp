@@ -2,6 +2,7 @@
 #include <gcrypt.h>
 #include <sodium.h>
 #include <sys/resource.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -1,5 +1,5 @@
 #pragma once
-// AES-256 in counter mode as a stream of secret random bytes (libgcrypt).
+// Secret randomness: independent AES-256 streams under one run key (docs/privacy.md §6).
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -15,6 +15,8 @@
 struct gcry_cipher_handle;
 
 namespace rldp::privacy {
+
+// Key stream. AES-256 in counter mode as a stream of secret random bytes (libgcrypt).
 
 /// The key stream of one key. A key is for one stream, so the counter begins at zero. The 2³¹ blocks that a thousand
 /// million normals take can be told from random ones, which repeat now and then, with an advantage of 2⁻⁶⁷ at most. The
@@ -38,7 +40,7 @@ class key_stream {
     std::unique_ptr<gcry_cipher_handle, closer> cipher_;
 };
 
-// Secret randomness: independent AES-256 streams under one run key (docs/privacy.md §6).
+// Run key. The secret of a run, and what is drawn under it.
 
 class meeting;
 
@@ -88,7 +90,7 @@ enum class purpose : std::uint32_t {
 };
 
 /// The key stream of (run key, purpose, ledger seq, tensor): in one process the same four give the same
-/// numbers, any other four independent ones. Never make the same noise stream twice for different dials.
+/// numbers, any other four independent ones. Never make the same noise stream twice for different actions.
 class random_stream {
   public:
     random_stream(const run_key& key, purpose why, std::uint64_t seq, std::uint64_t tensor);

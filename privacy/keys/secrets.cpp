@@ -3,6 +3,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+
 #include <map>
 #include <mutex>
 #include <vector>

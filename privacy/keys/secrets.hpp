@@ -1,6 +1,5 @@
 #pragma once
-// Memory for secrets: never swapped out, in no core dump, between guard pages, zeroed when it is given back
-// (docs/privacy.md §6).
+// Where secrets are kept: in memory of their own, and in files that only their owner can read.
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -10,6 +9,9 @@
 #include <type_traits>
 
 namespace rldp::privacy {
+
+// Locked memory. Never swapped out, in no core dump, between guard pages, zeroed when it is given back (docs/privacy.md
+// §6).
 
 namespace detail {
 void* locked_allocate(std::size_t bytes);                      ///< errors: failed where there is no memory
@@ -40,8 +42,8 @@ void forbid_core_dumps();
 
 namespace rldp::privacy::detail {
 
-// Files of one line that holds a secret: a word, a space, 64 hexadecimal characters. What they are asked for is the
-// same whatever the secret is for.
+// Secret files. One line each, which holds a secret: a word, a space, 64 hexadecimal characters. What they are asked
+// for is the same whatever the secret is for.
 
 /// False unless `hex` is as many lower-case hexadecimal characters as `out` needs.
 bool from_hex(std::string_view hex, std::span<unsigned char> out);

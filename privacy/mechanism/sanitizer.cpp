@@ -2,6 +2,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,8 +1,8 @@
 #pragma once
-// What a step's units amount to, in whole numbers: clipped gradients and what is measured of them, each on a public
-// grid. Whole numbers have no order of addition, so however the micro-batches are shared out among ranks, the sum is
-// the same to the last bit (docs/privacy.md §6). Trusted side.
+// Clip, sum, noise: from per-unit gradients to a release (docs/privacy.md §2). Trusted side: holds trusted values,
+// returns one release.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,6 +17,10 @@
 #include "privacy/release.hpp"
 
 namespace rldp::privacy {
+
+// Step sum. What a step's units amount to, in whole numbers: clipped gradients and what is measured of them, each on a
+// public grid. Whole numbers have no order of addition, so however the micro-batches are shared out among ranks, the
+// sum is the same to the last bit (docs/privacy.md §6).
 
 class step_sum {
   public:
@@ -48,8 +52,7 @@ class step_sum {
     double measurement_grid() const;
 };
 
-// Clip, sum, noise: from per-unit gradients to a release (docs/privacy.md §2). Holds trusted values; returns one
-// release.
+// Sanitizer. A step's sum, the noise that its charge pays for, and what is released of both.
 
 struct sanitizer_config {
     std::vector<segment> segments;  ///< cover all D coordinates in order; every group has one

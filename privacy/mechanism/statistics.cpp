@@ -1,8 +1,9 @@
 #include <ATen/ATen.h>
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "base/kinds.hpp"

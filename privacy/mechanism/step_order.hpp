@@ -1,9 +1,7 @@
 #pragma once
-// Clipping and noise in another metric than the Euclidean: a public centre a and a public invertible linear map M. Unit
-// gradients are clipped to f·(g − a), f = min(1, C/‖M(g − a)‖), and the noise is M⁻¹N(0, (z·C)²I). M maps that to
-// isotropic noise on sums in which a unit moves at most C, so the multiplier is z whatever M is, if a and M depend on
-// earlier releases only.
+// What a step is told before its draw is opened, and what it then works on.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -14,6 +12,11 @@
 #include "privacy/spending/ledger.hpp"
 
 namespace rldp::privacy {
+
+// Geometry. Clipping and noise in another metric than the Euclidean: a public centre a and a public invertible linear
+// map M. Unit gradients are clipped to f·(g − a), f = min(1, C/‖M(g − a)‖), and the noise is M⁻¹N(0, (z·C)²I). M maps
+// that to isotropic noise on sums in which a unit moves at most C, so the multiplier is z whatever M is, if a and M
+// depend on earlier releases only.
 
 /// Immutable, and of two kinds only: the public side makes it, and on the trusted side it sees unit gradients.
 /// All tensors are float64; D coordinates.
@@ -37,8 +40,8 @@ class geometry {
     friend class spiked_geometry;
 };
 
-// A micro-batch's per-unit gradients where [b, D] of them would be too much to hold: the clipper is told bounds of
-// their norms first, and is shown the numbers, part by part, when it knows the factors. Trusted side.
+// Gradient parts. A micro-batch's per-unit gradients where [b, D] of them would be too much to hold: the clipper is
+// told bounds of their norms first, and is shown the numbers, part by part, when it knows the factors. Trusted side.
 
 class gradient_parts {
   public:
@@ -55,7 +58,7 @@ class gradient_parts {
     virtual void show(const std::vector<bool>& wanted, const viewer& see) const = 0;
 };
 
-// What a step is told before its draw is opened, and what it then works on.
+// Step order. How a step clips and measures, what was charged for it, and the unit gradients that it takes.
 
 /// How a group's norm ν and radius C become the factor of a unit's gradient (docs/methods.md).
 enum class clip_rule {

@@ -1,12 +1,15 @@
 #pragma once
-// M = diag(1/b): every coordinate is measured in a unit of its own.
+// The geometries that methods clip in: diagonal, and spiked by directions that are tracked from releases.
 #include <ATen/core/Tensor.h>
+
 #include <cmath>
 #include <vector>
 
 #include "privacy/mechanism/step_order.hpp"
 
 namespace rldp::privacy {
+
+// Diagonal. M = diag(1/b): every coordinate is measured in a unit of its own.
 
 class diagonal_geometry final : public geometry {
   public:
@@ -25,9 +28,9 @@ class diagonal_geometry final : public geometry {
     at::Tensor centre_, scales_;
 };
 
-// GeoClip's M (Gilani et al. 2025, arXiv 2506.06549, Theorem 2, γ = 1) for a covariance Σ that is block diagonal, one
-// block per adapter, each with k variances of its own directions and one variance for all others: O(D·k) memory and
-// O(b·D·k) work.
+// Spiked. GeoClip's M (Gilani et al. 2025, arXiv 2506.06549, Theorem 2, γ = 1) for a covariance Σ that is block
+// diagonal, one block per adapter, each with k variances of its own directions and one variance for all others: O(D·k)
+// memory and O(b·D·k) work.
 //
 // Of all M with Tr(MᵀMΣ) ≤ 1 it is the one with the least noise Tr((MᵀM)⁻¹) = S², S = Tr Σ^½ = Σ_p Σ_i √λ_{p,i} + (d_p
 // − k)·√λ⊥_p:
@@ -68,18 +71,16 @@ class spiked_geometry final : public geometry {
     double root_trace_;  ///< S
 };
 
-// What a stream of releases tells of the covariance of the units' gradients within one adapter, where most of every
-// release is noise whose covariance is known: pure functions. The streaming rank-k PCA of GeoClip (Gilani et al. 2025,
-// Algorithm 2), with three differences, each needed once d/B is large (a LoRA adapter's is 5 and more):
+// Covariance track. What a stream of releases tells of the covariance of the units' gradients within one adapter, where
+// most of every release is noise whose covariance is known: pure functions. The streaming rank-k PCA of GeoClip (Gilani
+// et al. 2025, Algorithm 2), with three differences, each needed once d/B is large (a LoRA adapter's is 5 and more):
 // - What is tracked is the raw second moment, noise included, exact in its trace: what no direction keeps goes to the
-// tail, and
-//   the directions keep only what they have above the tail. Taking the noise out of the track itself makes the newest
-//   release displace every direction found before it, and drives the tail to zero.
+//   tail, and the directions keep only what they have above the tail. Taking the noise out of the track itself makes
+//   the newest release displace every direction found before it, and drives the tail to zero.
 // - The noise's mean is known, but the largest direction in noise has more: E times as much, below. Only what is above
-// that
-//   becomes a direction's variance.
+//   that becomes a direction's variance.
 // - A tail below its own standard error is taken to be that. Nothing being known, Σ comes out as a multiple of the
-// identity.
+//   identity.
 
 /// Float64, CPU. Entry k of `energies` and `noise` is what every direction outside U has.
 struct covariance_track {

@@ -1,5 +1,6 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>

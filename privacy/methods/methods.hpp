@@ -1,5 +1,5 @@
 #pragma once
-// What the methods with a geometry share: their releases as means, and the tensors of their state.
+// The makers behind make_method(), and what the methods with a geometry share.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -8,6 +8,8 @@
 #include "privacy/methods/method.hpp"
 
 namespace rldp::privacy {
+
+// Methods with a geometry. What they share: their releases as means, and the tensors of their state.
 
 /// A joint clip of the whole gradient to norm 1 after the geometry's M.
 step_terms clip_in(std::shared_ptr<const geometry> shape);
@@ -22,7 +24,7 @@ at::Tensor state_tensor(const method_state& from, const std::string& name, const
 /// Errors: bad_input unless a state that save() of the method `name` wrote has these adapters.
 void check_sizes(const method_state& from, const std::string& name, const std::vector<std::int64_t>& sizes);
 
-// The makers behind make_method(), one family of methods per file.
+// Makers. Those behind make_method(), one family of methods per file.
 
 /// D.
 std::int64_t count_coordinates(const method_config& config);

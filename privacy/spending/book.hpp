@@ -2,17 +2,6 @@
 // A budget book: what the runs on one population have spent of its owner's budget together. A directory of the owner's,
 // mode 0700: book.jsonl, a line for every start of a run and every total that is set; book.sketch, by which the
 // population is known again; and book.key, under which both name data. Nothing of it is public.
-//
-// A run takes what it promises, also where it ends early: when that is may depend on what it released. Runs add up
-// whether or not they share records, which is the safe side. Two sums are given. Adding up ε and δ holds however a
-// run's settings depend on what earlier runs released (Rogers, Roth, Ullman, Vadhan 2016, theorem 3.6: basic
-// composition is a filter). Composing the privacy loss distributions of all steps is tighter, and holds where the
-// settings did not depend on that.
-//
-// Where every run protects its held-out units too, or says nothing of them, (ε, δ) adds up whatever the splits are. A
-// run that published raw figures of held-out units leaves those out of its contract, and under another split they may
-// be in training: it adds up with runs of the same split alone. So do privacy loss distributions, for a unit's side
-// decides which of a run's it meets (docs/privacy.md §7).
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -25,6 +14,17 @@
 #include "privacy/spending/ledger.hpp"
 
 namespace rldp::privacy {
+
+// Sums. A run takes what it promises, also where it ends early: when that is may depend on what it released. Runs add
+// up whether or not they share records, which is the safe side. Two sums are given. Adding up ε and δ holds however a
+// run's settings depend on what earlier runs released (Rogers, Roth, Ullman, Vadhan 2016, theorem 3.6: basic
+// composition is a filter). Composing the privacy loss distributions of all steps is tighter, and holds where the
+// settings did not depend on that.
+//
+// Where every run protects its held-out units too, or says nothing of them, (ε, δ) adds up whatever the splits are. A
+// run that published raw figures of held-out units leaves those out of its contract, and under another split they may
+// be in training: it adds up with runs of the same split alone. So do privacy loss distributions, for a unit's side
+// decides which of a run's it meets (docs/privacy.md §7).
 
 /// What a run takes from the budget of its data.
 struct book_entry {
@@ -89,7 +89,7 @@ struct book_claim {
     std::string data_digest;
     std::string split;  ///< digest of all units on their sides
     std::filesystem::path place;
-    std::filesystem::path mark;   ///< the run's file of book_mark.hpp
+    std::filesystem::path mark;   ///< the run's book_mark (book_files.hpp)
     unit_sketches sketches = {};  ///< of the table
 };
 
@@ -117,7 +117,7 @@ std::optional<std::string> excess(const budget_book& book, const book_total& mos
 
 namespace rldp::privacy::detail {
 
-// The lines of a budget book: JSON objects of known keys, one of a run, of its start again, or of a total.
+// Lines. Those of a budget book: JSON objects of known keys, one of a run, of its start again, or of a total.
 
 /// A start of a run that is in the book.
 struct book_start {

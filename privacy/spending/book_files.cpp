@@ -3,12 +3,13 @@
 #include <sodium.h>
 #include <sys/file.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/directories.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// Where a budget book lies, and who may write it.
+// The files of a budget book: where it lies, who may write it, and what a run directory remembers of it.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -7,6 +7,8 @@
 #include "base/files.hpp"
 
 namespace rldp::privacy {
+
+// Places. Where a budget book lies, and who may write it.
 
 /// Where books lie that are known by name: $RLDP_BOOKS, else $XDG_DATA_HOME/rldp/books, else ~/.local/share/rldp/books.
 /// Errors: bad_input where none of them is set.
@@ -45,9 +47,9 @@ class writing_lock {
 
 }  // namespace detail
 
-// What a run directory remembers of its last start, to tell it from a copy. Every start writes a nonce here and in the
-// book: here as one to come, then in the book, then here as the last. Whichever write a crash prevents, the directory
-// knows the book's last nonce; a copy does not once its original has started again.
+// Marks. What a run directory remembers of its last start, to tell it from a copy. Every start writes a nonce here and
+// in the book: here as one to come, then in the book, then here as the last. Whichever write a crash prevents, the
+// directory knows the book's last nonce; a copy does not once its original has started again.
 
 struct book_mark {
     /// A line of the book, and the nonce of a start.

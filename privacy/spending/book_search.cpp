@@ -1,8 +1,9 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/data_names.hpp"

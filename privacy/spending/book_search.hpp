@@ -1,6 +1,5 @@
 #pragma once
-// By what a budget book knows its population again: samples of unit identities (base/unit_sketch.hpp), hashed
-// once more under the book's key. Without that key they answer no question about anybody.
+// Which budget book a run's data have, and by what a book knows them again.
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -11,6 +10,9 @@
 #include "privacy/keys/random.hpp"
 
 namespace rldp::privacy {
+
+// Sketches. By what a budget book knows its population again: samples of unit identities (base/unit_sketch.hpp), hashed
+// once more under the book's key. Without that key they answer no question about anybody.
 
 struct keyed_sketch {
     unsigned level = 0;
@@ -32,7 +34,7 @@ keyed_sketches joined(const keyed_sketches& a, const keyed_sketches& b);
 keyed_sketches read_sketches(const std::filesystem::path& book);
 void write_sketches(const std::filesystem::path& book, const keyed_sketches& sketches);
 
-// Which book a run's data have.
+// Search. Which book a run's data have.
 
 struct book_request {
     std::string asked;              ///< privacy.book: a name, a path, or found_book

@@ -1,5 +1,6 @@
 #pragma once
-// How far a noise multiplier that is chosen while training may lie from z_0: a factor of two on either side.
+// How a budget is spent: the range of noise multipliers, the price of looks, and policies that grant each step its
+// noise.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -12,6 +13,9 @@
 
 namespace rldp::privacy {
 
+// Noise range. How far a noise multiplier that is chosen while training may lie from z_0: a factor of two on either
+// side.
+
 struct noise_range {
     explicit noise_range(double initial) : least(initial / 2), most(2 * initial) {}
 
@@ -22,9 +26,10 @@ struct noise_range {
     double least, most;
 };
 
-// The price of looking at held-out units (docs/privacy.md §13). A unit lies on one side of the split by a hash of
-// itself alone, so one more unit changes either what training releases or what looks release, never both; each side may
-// depend on the other's releases. Priced apart at the same (ε, δ), both together are (ε, δ) for every unit of the file.
+// Looks. The price of looking at held-out units (docs/privacy.md §13). A unit lies on one side of the split by a hash
+// of itself alone, so one more unit changes either what training releases or what looks release, never both; each side
+// may depend on the other's releases. Priced apart at the same (ε, δ), both together are (ε, δ) for every unit of the
+// file.
 
 /// What a run commits to before its first look.
 struct look_plan {
@@ -40,7 +45,7 @@ double compute_epsilon(const look_plan& looks, double delta);
 /// The least noise multiplier at which `count` looks, at least one, cost at most ε at δ, from the safe side.
 double noise_of_looks(std::int64_t count, double epsilon, double delta);
 
-// Spending policies: who may choose the noise multiplier of a step, and why the total stays valid although the choice
+// Spending policies. Who may choose the noise multiplier of a step, and why the total stays valid although the choice
 // depends on earlier releases (docs/privacy.md §4).
 
 /// One block's noise level.

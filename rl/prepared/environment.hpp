@@ -1,6 +1,5 @@
 #pragma once
-// What a task shows to a policy and what a policy may set: episodes of T steps in blocks of K, a decision after each
-// block but the last. A sight holds only what a deployed run can compute from releases and public data.
+// Tasks, and two kinds of policy for them: a rule that answers to what a run shows, and a schedule that is deaf to it.
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -14,6 +13,9 @@
 
 namespace rldp::rl {
 
+// Tasks. What a task shows to a policy and what a policy may set: episodes of T steps in blocks of K, a decision after
+// each block but the last. An observation holds only what a deployed run can compute from releases and public data.
+
 /// Of an adapter, over the last block.
 struct of_adapter {
     enum feature : std::size_t {
@@ -21,7 +23,7 @@ struct of_adapter {
         cosine,  ///< between the sums of the last two blocks; 0 while there is one
         along,   ///< between −Σg̃ and the block before's move; likewise (run/train/adapter_features.hpp)
         update,  ///< log of the norm of the block's update over that of the weights, at least −9
-        // from here on the policy's own moves
+        // from here on the policy's own actions
         rate,   ///< the last log factor of the adapter's rate
         share,  ///< the last log share of the noise
         count
@@ -58,7 +60,7 @@ struct policy_action {
 policy_action neutral(std::size_t adapters);
 /// `wish` with every number brought into its range.
 policy_action within_limits(policy_action wish);
-/// Errors: a bug for a move of another number of adapters, or beyond its limits.
+/// Errors: a bug for an action of another number of adapters, or beyond its limits.
 void check_action(const policy_action& chosen, std::size_t adapters);
 /// w_i², sum 1.
 std::vector<double> compute_shares(const policy_action& chosen);
@@ -78,7 +80,7 @@ class episode {
     virtual ~episode() = default;
     virtual bool finished() const = 0;
     virtual policy_observation look() const = 0;
-    /// Takes the next block. Errors: a bug where the move has another number of adapters or leaves its limits.
+    /// Takes the next block. Errors: a bug where the action has another number of adapters or leaves its limits.
     virtual void play(const policy_action& chosen) = 0;
     /// Log of the held-out loss above its least of what would be kept now; exact. No policy sees it. A block's reward
     /// is its fall.
@@ -104,8 +106,8 @@ std::vector<const task*> list_tasks(const std::vector<Kind>& tasks) {
 
 using policy = std::function<policy_action(const policy_observation&)>;
 
-// A feedback rule of eleven numbers: what a search finds where a net would need a thousand times the episodes. All
-// zeros are the schedule itself.
+// Rule. A feedback rule of eleven numbers: what a search finds where a net would need a thousand times the episodes.
+// All zeros are the schedule itself.
 
 /// What it says adds to the last log rates, common and own, of which `forget` leaves a part.
 struct rule {
@@ -142,8 +144,8 @@ schedule schedule_at(std::span<const double> point);
 /// Its inverse, but for what only infinite numbers would reach: a search can go on from there.
 std::vector<double> to_point(const schedule& fixed);
 
-// What time alone can do: the common rate by the clock, deaf to all that a run shows. A rule that wins no more than a
-// timetable of equal search has learnt from the tasks' mean, and nothing from the run.
+// Open-loop schedule. What time alone can do: the common rate by the clock, deaf to all that a run shows. A rule that
+// wins no more than an open-loop schedule of equal search has learnt from the tasks' mean, and nothing from the run.
 
 /// As many numbers as a rule has.
 struct open_loop_schedule {

@@ -1,11 +1,11 @@
 #pragma once
-// SAC that goes on learning in a run what to add to a prepared policy's rule. It begins with the preparation's actor
-// and with critics that know nothing; the fall of the loss on public records is its reward, as the fall of the true
-// loss was in preparation. Public side: it sees releases and public records.
+// A prepared policy at the wheel of a run, and what goes on learning there. Public side: it sees releases and public
+// records.
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,12 +17,16 @@
 
 namespace rldp::rl {
 
+// Online residual. SAC that goes on learning in a run what to add to a prepared policy's rule. It begins with the
+// preparation's actor and with critics that know nothing; the fall of the loss on public records is its reward, as the
+// fall of the true loss was in preparation.
+
 class online_residual {
   public:
     /// For runs of so many adapters.
     online_residual(std::shared_ptr<const prepared_policy> from, std::size_t adapters, std::uint64_t seed);
 
-    /// The policy's move with what the actor of now draws; before it, what came of the last one is remembered.
+    /// The policy's action with what the actor of now draws; before it, what came of the last one is remembered.
     /// `log_public_loss`: at the end of the block that `seen` tells of. Takes well under a millisecond.
     policy_action decide(const policy_observation& seen, double log_public_loss);
     /// The updates that the last decision brought; none while too little is remembered.
@@ -46,7 +50,8 @@ class online_residual {
     std::optional<open_step> open_;
 };
 
-// A prepared policy at the wheel of a run: the run's releases as it saw made-up tasks, its moves as the run's dials.
+// Prepared controller. A prepared policy at the wheel of a run: the run's releases as it saw made-up tasks, its actions
+// as the run's.
 
 /// What is known of a run before it begins.
 struct run_terms {
@@ -66,8 +71,8 @@ class prepared_controller final : public controller {
     prepared_controller(std::shared_ptr<const prepared_policy> how, const run_terms& terms,
                         controller_mode mode = controller_mode::learned);
 
-    /// Needs the signs of every adapter, and the loss on public records where it learns. A policy that its gate did not
-    /// let pass leaves every dial where it is.
+    /// Needs the features of every adapter, and the loss on public records where it learns. A policy that its gate did
+    /// not let pass leaves everything as it is.
     block_action decide(const block_observation& seen) override;
     void learn() override;
     std::int64_t decisions() const override { return decisions_; }

@@ -1,6 +1,8 @@
 #pragma once
-// What preparation leaves behind: a rule, a frozen normaliser, an actor's weights and a guard, in one small file.
+// What preparation leaves behind: a rule, a frozen normaliser, an actor's weights and a guard, in one small file; and
+// what a report says of it.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -71,7 +73,7 @@ class prepared_policy {
     std::optional<signature> signature_;
 };
 
-// What a report says of a prepared policy: where it comes from, what it won there, and whether it steers.
+// Description. What a report says of a prepared policy: where it comes from, what it won there, and whether it steers.
 
 /// Plain sentences. Figures that the file lacks are left out.
 std::vector<std::string> describe_policy(const prepared_policy& of);

@@ -1,5 +1,6 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>

@@ -1,8 +1,8 @@
 #pragma once
-// Nets over the set of a run's adapters: one encoder for each, the mean over them, heads. The same weights serve any
-// number of adapters, in any order. Functions of flat float32 parameter vectors, as in rl/networks.
+// What a net adds to a base policy: nets for any number of adapters, and how their numbers become an action.
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
+
 #include <array>
 #include <cstdint>
 #include <span>
@@ -12,6 +12,9 @@
 #include "rl/prepared/splitmix.hpp"
 
 namespace rldp::rl {
+
+// Nets. Over the set of a run's adapters: one encoder for each, the mean over them, heads. The same weights serve any
+// number of adapters, in any order. Functions of flat float32 parameter vectors, as in rl/networks.hpp.
 
 /// b runs, padded to n adapters each.
 struct adapter_set {
@@ -29,10 +32,10 @@ struct set_action {
 /// Zeros, for `adapters` at most.
 adapter_set empty_sets(std::int64_t rows, std::int64_t adapters);
 set_action empty_actions(std::int64_t rows, std::int64_t adapters);
-/// Writes a sight or a move over a row.
+/// Writes an observation or an action over a row.
 void put(const adapter_set& into, std::int64_t row, const policy_observation& seen);
 void put(const set_action& into, std::int64_t row, const policy_action& chosen);
-/// A row's action as a move for `adapters`.
+/// A row as an action for `adapters`.
 policy_action action_at(const set_action& from, std::int64_t row, std::size_t adapters);
 
 /// Independent Gaussians.
@@ -72,8 +75,8 @@ class set_networks {
     layers actor_, critic_;
 };
 
-// How a net's numbers become a move: added to a base policy's, squashed, and less so the farther a run lies from all
-// that was seen in preparation.
+// Residual. How a net's numbers become an action: added to a base policy's, squashed, and less so the farther a run
+// lies from all that was seen in preparation.
 
 /// The most that a residual adds to a log rate and to a log share.
 inline const double most_added_rate = std::log(2.0);
@@ -82,7 +85,7 @@ inline constexpr double most_added_share = 1;
 /// `base` plus `part`, in [0, 1], of the squashed `raw`, within the limits.
 policy_action with_residual(policy_action base, const policy_action& raw, double part);
 
-/// Means and deviations of a preparation's sights, frozen: a state means the same in every run.
+/// Means and deviations of a preparation's observations, frozen: a state means the same in every run.
 struct frozen_normaliser {
     std::array<double, of_adapter::count> adapter_mean = {}, adapter_deviation = {};
     std::array<double, of_run::count> global_mean = {}, global_deviation = {};
@@ -92,14 +95,14 @@ struct frozen_normaliser {
     policy_observation operator()(const policy_observation& seen) const;
 };
 
-/// How far a sight lies from those of the preparation: Mahalanobis, of the run's features beside the adapters' mean
-/// ones, normalised. The policy's own last moves are left out: what it did makes no run strange.
+/// How far an observation lies from those of the preparation: Mahalanobis, of the run's features beside the adapters'
+/// mean ones, normalised. The policy's own last actions are left out: what it did makes no run strange.
 struct residual_guard {
     static constexpr std::size_t of_adapters = of_adapter::rate, of_runs = of_run::rate;  ///< the features before
     static constexpr std::size_t size = of_adapters + of_runs;
     std::array<double, size> mean = {};
     std::array<double, size* size> precision = {};
-    double reach = 0;  ///< squared distance that 99 of 100 sights of the preparation keep within
+    double reach = 0;  ///< squared distance that 99 of 100 observations of the preparation keep within
 
     static residual_guard of(std::span<const policy_observation> normalised);
     double squared_distance(const policy_observation& normalised) const;
@@ -107,7 +110,7 @@ struct residual_guard {
     double part(const policy_observation& normalised) const;
 };
 
-/// What an actor says of one normalised sight, before squashing.
+/// What an actor says of one normalised observation, before squashing.
 struct raw_policy {
     policy_action mean, log_sigma;
 };

@@ -1,15 +1,18 @@
 #pragma once
-// What learns to add to a base policy, whatever its algorithm.
+// What learns to add to a base policy: any learner, and Soft Actor-Critic.
 #include <ATen/core/Tensor.h>
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "rl/prepared/environment.hpp"
 #include "rl/prepared/residual.hpp"
 
 namespace rldp::rl {
+
+// Learners. What learns to add to a base policy, whatever its algorithm.
 
 struct set_transition {
     policy_observation seen;  ///< normalised, as `next`
@@ -30,7 +33,7 @@ class residual_learner {
     virtual const set_networks& nets() const = 0;
 };
 
-// Soft Actor-Critic (Haarnoja et al. 2018) over sets of adapters: it learns what to add to a base policy, from many
+// Soft Actor-Critic (Haarnoja et al. 2018) over sets of adapters. It learns what to add to a base policy, from many
 // tasks with their own numbers of adapters. Fixed temperature, twin critics with targets, no discount, for the time is
 // in the state. One thread, own generator: the same seed and calls give the same bits.
 

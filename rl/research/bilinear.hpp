@@ -1,9 +1,7 @@
 #pragma once
-// Family B: a stack of small layers, each with an adapter of two factors, that learns to answer as another stack does.
-// Units have gradients of their own, which are clipped, summed and noised with the pieces of a real run, and move the
-// adapters as there; only the network is made up, and the ledger is missing, for nobody's records are read. What
-// quadratics lack is here: curvature that changes on the way, two factors that multiply, rates that ruin a run.
+// Family B of made-up tasks: stacks of small layers, and where they come from.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -16,6 +14,11 @@
 #include "rl/research/families.hpp"
 
 namespace rldp::rl {
+
+// Tasks. A stack of small layers, each with an adapter of two factors, that learns to answer as another stack does.
+// Units have gradients of their own, which are clipped, summed and noised with the pieces of a real run, and move the
+// adapters as there; only the network is made up, and the ledger is missing, for nobody's records are read. What
+// quadratics lack is here: curvature that changes on the way, two factors that multiply, rates that ruin a run.
 
 /// A unit is a record of so many words, each an input with the class that the teacher drew for it; its loss is their
 /// mean negative log-likelihood.
@@ -51,7 +54,7 @@ struct bilinear final : public task {
     double excess(const at::Tensor& theta, const records& of) const;
 };
 
-// Where family B's tasks come from: stacks of layers, in the corners that family A has.
+// Families. Where family B's tasks come from: stacks of layers, in the corners that family A has.
 
 struct bilinear_family {
     std::string name;  ///< its traits, as a family's of noisy quadratics

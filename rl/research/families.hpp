@@ -1,7 +1,5 @@
 #pragma once
-// Family A: noisy quadratics, which are known to tell how rate, batch and averaging act (Zhang et al. 2019). The loss
-// is the sum of ½h·θ² over D numbers in n adapters; a unit's gradient on a number has mean h·θ and variance σ²·h, as
-// the Fisher information has it. Plain arithmetic, some 10 ns a number and step.
+// Family A of made-up tasks, noisy quadratics, and where the tasks of all families come from.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +13,10 @@
 #include "rl/prepared/splitmix.hpp"
 
 namespace rldp::rl {
+
+// Noisy quadratics. They are known to tell how rate, batch and averaging act (Zhang et al. 2019). The loss is the sum
+// of ½h·θ² over D numbers in n adapters; a unit's gradient on a number has mean h·θ and variance σ²·h, as the Fisher
+// information has it. Plain arithmetic, some 10 ns a number and step.
 
 enum class optimiser { adam, sgd };  ///< adam: models::adamw's, without decay; sgd: for tests that know the answer
 
@@ -40,9 +42,9 @@ struct quadratics final : public task {
     std::int64_t blocks() const override { return steps / interval; }
 };
 
-// Where made-up tasks come from. What a deployment knows of its run (ε, B, T, adapters) and what it doesn't (spectrum,
-// distance to the optimum, how far off its rate is) are drawn from ranges; a family is a corner of them that can be
-// held out whole.
+// Families. Where made-up tasks come from. What a deployment knows of its run (ε, B, T, adapters) and what it doesn't
+// (spectrum, distance to the optimum, how far off its rate is) are drawn from ranges; a family is a corner of them that
+// can be held out whole.
 
 struct range {
     double low, high;

@@ -1,9 +1,10 @@
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <exception>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <thread>
 #include <vector>

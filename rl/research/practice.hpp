@@ -1,9 +1,10 @@
 #pragma once
-// Independent work on several threads, with the same result for any number of them.
+// How policies are compared: on the same tasks with the same noise, by several threads.
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <vector>
 
@@ -11,11 +12,13 @@
 
 namespace rldp::rl {
 
+// Threads. Independent work on several threads, with the same result for any number of them.
+
 /// work(0), …, work(count − 1), each once, on `jobs` threads. The first exception by index is thrown when all have
 /// ended.
 void for_each_index(std::size_t count, int jobs, const std::function<void(std::size_t)>& work);
 
-// How policies are compared: on the same tasks with the same noise.
+// Comparison. What plays, on the same tasks with the same noise, and what it wins.
 
 /// What plays: a policy around a schedule; without one, the schedule alone.
 struct scheduled_policy {
@@ -37,7 +40,7 @@ struct comparison_seeds {
 std::vector<double> final_losses(task_list tasks, const scheduled_policy& who, const comparison_seeds& how);
 
 /// The same of a policy that is shown another run's releases: those that task i + n/2 gave under the policy, at the
-/// same t/T. The clock, what is known before a run and the last move are its own; of a policy that looks at nothing
+/// same t/T. The clock, what is known before a run and the last action are its own; of a policy that looks at nothing
 /// else, the losses are those of final_losses().
 std::vector<double> shuffled_losses(task_list tasks, const scheduled_policy& who, const comparison_seeds& how);
 

@@ -1,7 +1,5 @@
 #pragma once
-// Proximal Policy Optimization (Schulman et al. 2017) in place of Soft Actor-Critic: the same nets, the same episodes,
-// each round learnt from a few times and forgotten. One thread, own generator: the same seed and calls give the same
-// bits.
+// A residual on a rule, learnt in episodes under both: by SAC, or by PPO for comparison.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -14,6 +12,10 @@
 #include "rl/research/practice.hpp"
 
 namespace rldp::rl {
+
+// Proximal Policy Optimization (Schulman et al. 2017), in place of Soft Actor-Critic. The same nets, the same episodes,
+// each round learnt from a few times and forgotten. One thread, own generator: the same seed and calls give the same
+// bits.
 
 struct residual_ppo_config {
     std::int64_t hidden = 48, batch = 64;
@@ -47,9 +49,9 @@ class residual_ppo final : public residual_learner {
     std::unique_ptr<impl> impl_;
 };
 
-// A residual on a rule, learnt by SAC, or by PPO for comparison: episodes under the rule and what is added to it, each
-// beside one of the rule alone with the same noise, whose rewards are subtracted: what no action changes need not be
-// learnt.
+// Refinement. A residual on a rule, learnt by SAC, or by PPO for comparison: episodes under the rule and what is added
+// to it, each beside one of the rule alone with the same noise, whose rewards are subtracted: what no action changes
+// need not be learnt.
 
 struct refinement_config {
     std::variant<residual_sac_config, residual_ppo_config> learner;

@@ -1,6 +1,6 @@
 #pragma once
-// Schedules and rules found by CMA-ES on made-up tasks. A generation plays its points on the same tasks with the same
-// noise; the next one plays other tasks.
+// Schedules and rules found by CMA-ES on made-up tasks, and what a rule's gain is made of. A generation plays its
+// points on the same tasks with the same noise; the next one plays other tasks.
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -39,10 +39,10 @@ ruled_schedule search_rule(task_list tasks, const std::vector<double>& start, co
 ruled_schedule search_rule(task_list tasks, const std::vector<double>& start, const rule& begin,
                            const search_config& how);
 
-/// The same with a timetable in place of the rule.
+/// The same with an open-loop schedule in place of the rule.
 scheduled_policy search_open_loop_schedule(task_list tasks, const std::vector<double>& start, const search_config& how);
 
-// What a rule's gain is made of.
+// Ablation. What a rule's gain is made of.
 
 /// What parts are compared on: searched from where the rule was, and judged as it was.
 struct ablation_terms {

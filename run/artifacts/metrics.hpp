@@ -1,4 +1,7 @@
 #pragma once
+// public/metrics.jsonl: one line per step. Each ends with "crc32", the checksum (as zlib's) of the line without that
+// field: a digit that a disk has changed is a damaged line, not another number. Each names, by hash, the line of the
+// ledger that it belongs to: a line of another run is not this one's.
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -17,10 +20,6 @@ struct interval {
     double low = 0, high = 0;
     bool operator==(const interval&) const = default;
 };
-
-// public/metrics.jsonl: one line per step. Each ends with "crc32", the checksum (as zlib's) of the line without that
-// field: a digit that a disk has changed is a damaged line, not another number. Each names, by hash, the line of the
-// ledger that it belongs to: a line of another run is not this one's.
 
 /// ε of the steps so far, priced now and then: for orientation, no guarantee.
 struct progress_price {

@@ -1,5 +1,5 @@
 #pragma once
-// Where a run keeps its files: public/ may be shown to anyone, trusted/ (mode 0700) to nobody.
+// A run's directory: where its files are, how far the run has come, and its configuration on disk.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -8,6 +8,8 @@
 #include "config/config.hpp"
 
 namespace rldp::eval {
+
+// Files. Where a run keeps its files: public/ may be shown to anyone, trusted/ (mode 0700) to nobody.
 
 struct run_directory {
     std::filesystem::path root;
@@ -69,7 +71,7 @@ inline run_directory run_at(const std::filesystem::path& path) {
     return {clean.parent_path()};
 }
 
-// How far a run has come, as its files say (docs/reliability.md, promise 5).
+// State. How far a run has come, as its files say (docs/reliability.md, promise 5).
 
 enum class run_state {
     none,        ///< no run: nothing was spent
@@ -82,7 +84,7 @@ enum class run_state {
 /// Errors: bad_input for a summary that is damaged.
 run_state read_state(const run_directory& run);
 
-// A run's configuration on disk: what anyone may see, and where the owner's files are.
+// Configuration. A run's on disk: what anyone may see, and where the owner's files are.
 
 /// public/config.json, with file names in place of paths, and trusted/places, which has those: a path tells whose
 /// machine it was, and what else is on it. Errors: as write_file.

@@ -1,9 +1,10 @@
 #pragma once
-// How a run ended, as summary.json and the monitor say it.
+// A run's end: how it ended, its numbers in public/summary.json, and public/report.html.
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,8 @@
 #include "run/artifacts/metrics.hpp"
 
 namespace rldp::eval {
+
+// Endings. How a run ended, as summary.json and the monitor say it.
 
 enum class ending { done, budget_exhausted, interrupted };
 
@@ -37,7 +40,8 @@ inline ending ending_from(std::string_view word) {
     refuse("status \"" + std::string(word) + "\" is unknown: done, budget exhausted and interrupted are known");
 }
 
-// public/report.html: one self-contained page with inline SVG figures, readable in print, no network.
+// Summary and report. public/report.html is one self-contained page with inline SVG figures, readable in print, no
+// network.
 
 /// The end of a run in numbers; also what `rldp run --json` prints.
 struct run_summary {

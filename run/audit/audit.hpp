@@ -1,5 +1,6 @@
 #pragma once
-// What attacks read of a run: the records on their sides, who was in, and the model as it is now.
+// Attacks on a run: reads both sides, answers a report for the data owner. No CAF; the auditor actor is a shell around
+// it.
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -16,6 +17,8 @@
 #include "run/inputs.hpp"
 
 namespace rldp::actors {
+
+// Audited run. What attacks read of a run: the records on their sides, who was in, and the model as it is now.
 
 struct audited_run {
     eval::run_directory where;
@@ -50,7 +53,7 @@ void read_adapter(audited_run& run);
 /// Errors: bad_input naming the file.
 models::loaded_adapter released_adapter(const eval::run_directory& where, const run_model& model);
 
-// One attack each, on an opened run. What can't be done is left out: a line in `left_out` says why and how to get it.
+// Attacks. One each, on an opened run. What can't be done is left out: a line in `left_out` says why and how to get it.
 
 using lines = std::vector<std::string>;
 
@@ -66,8 +69,7 @@ std::optional<eval::shadow_result> compare_with_shadows(const audited_run& run,
 /// A bound for each kind of canary that the run has; together they hold with audit.confidence.
 std::vector<eval::bound_result> bound_epsilon(const audited_run& run, lines& left_out);
 
-// Attacks on a run: reads both sides, answers a report for the data owner. No CAF; the auditor actor is a shell around
-// it.
+// Audit. All attacks, and their report in the run's directory.
 
 /// Every attack that the run allows, on the adapter that was read. `shadows`: finished runs with audit.shadow 0, 1, …
 eval::audit_report audit(const audited_run& run, const std::vector<std::filesystem::path>& shadows);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
-#include <cstring>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include <cstring>
 
 #include "base/error.hpp"
 #include "run/ranks/handshake.hpp"

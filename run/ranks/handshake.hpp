@@ -1,7 +1,8 @@
 #pragma once
-// Names of machines as sockets take them.
+// How a rank and rank 0 find each other and what they say first: addresses, ports, the handshake.
 #include <netdb.h>
 #include <sys/socket.h>
+
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -15,6 +16,8 @@
 #include "run/ranks/processes.hpp"
 
 namespace rldp::ranks {
+
+// Addresses. Names of machines as sockets take them.
 
 struct address {
     sockaddr_storage where{};
@@ -52,13 +55,14 @@ inline descriptor stream_socket(const address& at) {
     return descriptor(::socket(at.where.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-// torchrun's agent keeps MASTER_PORT for a store of its own (c10d's): there rank 0 says where it listens instead.
+// Agent's store. torchrun's agent keeps MASTER_PORT for a store of its own (c10d's): there rank 0 says where it listens
+// instead.
 
 void tell_port(const place& where, std::uint16_t port);
 /// Waits until rank 0 has told it. Errors, of both: failed where the agent does not answer within place.patience.
 std::uint16_t hear_port(const place& where);
 
-// What a rank and rank 0 say to each other before anything else, each of a fixed length:
+// Handshake. What a rank and rank 0 say to each other before anything else, each of a fixed length:
 //   rank 0    a word that names this protocol, 32 random bytes
 //   the rank  who it is, and a proof that it knows the secret: a tag of that and of rank 0's bytes
 //   rank 0    its verdict and its number of ranks, and a tag of all this

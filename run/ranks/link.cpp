@@ -3,6 +3,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>

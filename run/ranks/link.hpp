@@ -1,4 +1,5 @@
 #pragma once
+// What connects rank 0 with each other rank, and how each learns that another is gone.
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -20,7 +21,7 @@ class peer_error : public error {
     explicit peer_error(const std::string& line) : error(errc::failed, line) {}
 };
 
-// What connects rank 0 with each other rank: two streams, for nobody reads the first while a rank computes.
+// Link. What connects rank 0 with each other rank: two streams, for nobody reads the first while a rank computes.
 
 struct link {
     descriptor words;  ///< what the run says
@@ -43,7 +44,7 @@ int milliseconds_until(moment until);
 /// Waits for poll's `events` at a socket; answers false once `until` has passed.
 bool ready(const descriptor& socket, short events, moment until);
 
-// A byte now and then to each neighbour, whatever this rank computes, and a look at when theirs came.
+// Heartbeat. A byte now and then to each neighbour, whatever this rank computes, and a look at when theirs came.
 
 class heartbeat {
   public:

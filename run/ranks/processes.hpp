@@ -1,6 +1,7 @@
 #pragma once
-// Which of how many processes this one is, as the program that began them says it in the environment.
+// The processes of a run: which of them this one is, and how --workers begins them on this machine.
 #include <sys/types.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,8 @@
 #include "run/ranks/link.hpp"
 
 namespace rldp::ranks {
+
+// Place. Which of how many processes this one is, as the program that began them says it in the environment.
 
 struct place {
     std::size_t rank = 0, ranks = 1;  ///< 0 … ranks − 1
@@ -37,7 +40,7 @@ std::optional<place> place_from(const std::function<const char*(const char*)>& v
 /// (null: all of the machine's) the one with the rank's local number. A list of one is the launcher's own choice.
 std::string device_of_rank(const char* visible, std::size_t local_rank);
 
-// rldp run --workers N: the ranks of a run as processes of this machine, begun again where one dies.
+// Local ranks. rldp run --workers N: the ranks of a run as processes of this machine, begun again where one dies.
 
 struct local_ranks {
     std::size_t ranks = 1;

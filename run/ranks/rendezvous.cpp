@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 #include <netinet/in.h>
 #include <poll.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>

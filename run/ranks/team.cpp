@@ -1,7 +1,8 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "privacy/methods/serialized_step.hpp"
 #include "run/ranks/link.hpp"

@@ -1,6 +1,7 @@
 #include <ATen/ATen.h>
-#include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
 #include <utility>
 
 #include "base/error.hpp"

@@ -1,6 +1,8 @@
 #pragma once
-// Who steers a run: what a controller may look at, and what it sets. Public side: it sees releases only.
+// Who steers a run: controllers, what they may look at, and the method that they steer. Public side: they see releases
+// only.
 #include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +14,8 @@
 #include "run/train/adapter_features.hpp"
 
 namespace rldp::rl {
+
+// Controllers. What a controller may look at, and what it sets.
 
 /// Of a block that has ended.
 struct block_observation {
@@ -45,7 +49,8 @@ class controller {
     virtual void load(const std::string& bytes) = 0;
 };
 
-// Looks at a run's releases block by block, and says of each adapter what they showed. Post-processing of releases.
+// Block watch. Looks at a run's releases block by block, and says of each adapter what they showed. Post-processing of
+// releases.
 
 class block_watch {
   public:
@@ -75,8 +80,8 @@ class block_watch {
     std::vector<adapter_features> features_;
 };
 
-// RLDP as a method: per-adapter radii and noise shares that a controller sets, and the private statistics it sets them
-// by.
+// Steered method. RLDP as a method: per-adapter radii and noise shares that a controller sets, and the private
+// statistics it sets them by.
 
 struct steered_config {
     std::vector<privacy::segment> segments;  ///< which coordinates belong to which of the n groups

@@ -1,7 +1,8 @@
 #include <ATen/ATen.h>
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numbers>
 #include <utility>
 

@@ -1,7 +1,7 @@
 #pragma once
-// The mean of the adapters that a training passes through: it is evaluated and saved in place of the last one. The
-// noise of the last steps averages out of it.
+// The public side of a run as plain code: the mean of its iterates, training, and its steps in their order.
 #include <ATen/core/Tensor.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -19,6 +19,9 @@
 #include "run/train/steering.hpp"
 
 namespace rldp::rl {
+
+// Average. The mean of the adapters that a training passes through: it is evaluated and saved in place of the last one.
+// The noise of the last steps averages out of it.
 
 struct average_config {
     /// none: the last iterate; ema: weights that fall by 1 − 1/(window·steps) a step, corrected for their beginning;
@@ -49,12 +52,12 @@ class iterate_average {
     double weight_ = 0;  ///< sum of the weights behind the mean
 };
 
-// The public side of a run as plain code: adapter, AdamW, learning-rate schedule, average, method and dials. Everything
-// in here is post-processing of releases. actors/run/step_machine drives it.
+// Training. Adapter, AdamW, learning-rate schedule, average, method and actions. Everything in here is post-processing
+// of releases. step_machine drives it.
 
 struct training_config {
     std::int64_t steps = 0;       ///< of the plan
-    rate_schedule rate = {};      ///< the learning rate, which dials may multiply
+    rate_schedule rate = {};      ///< the learning rate, which actions may multiply
     average_config average = {};  ///< what is made of the iterates
     models::adamw_config optimizer = {};
     std::int64_t interval = 0, warmup = 0;                  ///< T_RL, T_warm, steps: when a controller decides
@@ -137,8 +140,8 @@ class training {
 
 namespace rldp::actors {
 
-// A run's steps in their order, whoever drives them: the trainer actor, a resume's replay, the plain loop of the
-// benchmarks. It says what is due and takes what came of it; it asks nobody and waits for nothing.
+// Step machine. A run's steps in their order, whoever drives them: the trainer actor, a resume's replay, the plain loop
+// of the benchmarks. It says what is due and takes what came of it; it asks nobody and waits for nothing.
 
 /// When held-out units are looked at: at `looks`, where there are any; else exactly, besides before the first step and
 /// after the last.

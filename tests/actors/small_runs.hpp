@@ -9,7 +9,7 @@
 #include "actors/launch.hpp"
 #include "config/config.hpp"
 #include "models/checkpoint/safetensors.hpp"
-#include "tests/rl/prepare/made_up_policy.hpp"
+#include "tests/rl/prepared/made_up_policy.hpp"
 
 namespace rldp::testing {
 

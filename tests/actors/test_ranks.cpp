@@ -8,9 +8,9 @@
 #include "config/methods.hpp"
 #include "privacy/spending/ledger.hpp"
 #include "run/audit/audit.hpp"
-#include "tests/actors/run/ranks/teams.hpp"
 #include "tests/actors/small_runs.hpp"
 #include "tests/catch.hpp"
+#include "tests/run/ranks/teams.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
 

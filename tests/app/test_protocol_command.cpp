@@ -135,7 +135,7 @@ TEST_CASE("what a protocol's command can't mean is refused in one line") {
     refuses("sweep config/demo.json --grid rl.batch=4,8 --shard 3/2 --out " + s.at("grid"), "3/2");
     refuses("compare --protocol " + s.at("base.json"), "base.json");
     refuses("compare --protocol " + s.at("none.json"), "none.json");
-    refuses("compare", "--protocol");
+    refuses("compare", "config");
 }
 
 TEST_CASE("a plan divides a budget of work, and says what noise that takes", "[full]") {

@@ -7,11 +7,11 @@
 #include "models/lora/dropout.hpp"
 #include "models/lora/layout.hpp"
 #include "models/unit_gradients.hpp"
-#include "tests/actors/run/ranks/teams.hpp"
 #include "tests/actors/small_runs.hpp"
 #include "tests/catch.hpp"
 #include "tests/models/random_models.hpp"
 #include "tests/models/support.hpp"
+#include "tests/run/ranks/teams.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
 

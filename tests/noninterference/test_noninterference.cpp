@@ -16,7 +16,7 @@
 #include "tests/catch.hpp"
 #include "tests/noninterference/configurations.hpp"
 #include "tests/noninterference/experiment.hpp"
-#include "tests/rl/prepare/made_up_policy.hpp"
+#include "tests/rl/prepared/made_up_policy.hpp"
 
 using namespace rldp;
 using namespace rldp::testing;

@@ -1,5 +1,5 @@
 #pragma once
-// The audit's figures.
+// An audit shown: its figures, and its numbers in words.
 #include <string>
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace rldp::eval {
 /// course over snapshots, where there are several. Those without numbers are left out.
 std::vector<captioned> audit_figures(const audit_report& report);
 
-// An audit's numbers in rows and sentences, for terminal and page.
+// Words. An audit's numbers in rows and sentences, for terminal and page.
 
 using text_rows = std::vector<std::vector<std::string>>;
 

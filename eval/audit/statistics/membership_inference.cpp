@@ -1,7 +1,8 @@
 #include <fmt/format.h>
-#include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
 #include <boost/math/statistics/univariate_statistics.hpp>
+
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numbers>

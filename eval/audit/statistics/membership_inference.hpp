@@ -1,10 +1,13 @@
 #pragma once
-// How well scores tell members from non-members. The higher a score, the more member-like; equal scores stay together.
+// Membership inference: how well scores tell members from non-members, and scores by the likelihood ratio. The higher a
+// score, the more member-like.
 #include <cstddef>
 #include <optional>
 #include <vector>
 
 namespace rldp::eval {
+
+// ROC. How well scores tell members from non-members; equal scores stay together.
 
 /// A count of independent trials with its two-sided 95 % interval.
 struct proportion {
@@ -22,7 +25,7 @@ struct roc_point {
     double false_positives, true_positives;
 };
 
-// Errors of all that follow: bad_input for a score that is infinite or NaN.
+// Errors of auc, roc_curve and true_positives_at: bad_input for a score that is infinite or NaN.
 
 /// The share of pairs in which the member scores higher, an equal pair counting half; absent where a side is empty.
 std::optional<double> auc(const std::vector<double>& members, const std::vector<double>& non_members);
@@ -36,8 +39,8 @@ std::vector<roc_point> roc_curve(const std::vector<double>& members, const std::
 std::optional<proportion> true_positives_at(double false_positives, const std::vector<double>& members,
                                             const std::vector<double>& non_members);
 
-// The likelihood ratio attack: Carlini, Chien, Nasr, Song, Terzis, Tramèr (2022), "Membership Inference Attacks From
-// First Principles". Scores are the higher, the more member-like.
+// LiRA. The likelihood ratio attack: Carlini, Chien, Nasr, Song, Terzis, Tramèr (2022), "Membership Inference Attacks
+// From First Principles".
 
 /// φ = log p − log(1 − p) with p = exp(−mean_nll), in nats per token. Errors: bad_input unless finite and above 0.
 double log_odds(double mean_nll);

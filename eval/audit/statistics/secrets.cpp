@@ -1,8 +1,9 @@
 #include <fmt/format.h>
-#include <algorithm>
 #include <boost/math/distributions/skew_normal.hpp>
 #include <boost/math/quadrature/exp_sinh.hpp>
 #include <boost/math/statistics/univariate_statistics.hpp>
+
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>

@@ -1,5 +1,5 @@
 #pragma once
-// The skew-normal distribution (Azzalini 1985): its far lower tail, and its fit to values.
+// How well a model knows secrets, and how alike generated ones are.
 #include <array>
 #include <optional>
 #include <string>
@@ -7,6 +7,8 @@
 #include <vector>
 
 namespace rldp::eval {
+
+// Skew-normal distribution. Azzalini (1985): its far lower tail, and its fit to values.
 
 /// Density 2/ω·φ(z)·Φ(αz) with z = (x − ξ)/ω.
 struct skew_normal {
@@ -31,8 +33,8 @@ struct skew_normal_fit {
 /// it. Errors: bad_input for fewer than limits::fewest_references values, an infinite or NaN one, all equal.
 skew_normal_fit fit_skew_normal(std::vector<double> values);
 
-// How much better a model knows a secret than chance: Carlini, Liu, Erlingsson, Kos, Song (2019), "The Secret Sharer".
-// Everything is measured by log-perplexity: the lower, the better known. Exposures are in bits.
+// Exposure. How much better a model knows a secret than chance: Carlini, Liu, Erlingsson, Kos, Song (2019), "The Secret
+// Sharer". Everything is measured by log-perplexity: the lower, the better known. Exposures are in bits.
 
 /// log2|R| − log2 rank, where R is the secret with `others` and its rank is 1 + the number of others at most as high: a
 /// tie is counted as better known than the secret. In [0, log2|R|]. Where the others are all that the secret could have
@@ -44,8 +46,8 @@ double rank_exposure(double secret, const std::vector<double>& others);
 /// that were not trained on. From 0, without an end: believe it no further than the law's fit. Errors: as above.
 double extrapolated_exposure(double secret, const skew_normal& references);
 
-// How alike generated secrets and canaries are, by the character n-grams that they share, as RLDP's publication has it.
-// Characters are bytes.
+// Similarity. How alike generated secrets and canaries are, by the character n-grams that they share, as RLDP's
+// publication has it. Characters are bytes.
 
 /// 1 to 10 characters, all of them A–Z or 0–9.
 bool secret_like(std::string_view text);

@@ -1,5 +1,5 @@
 #pragma once
-// What `rldp prepare-controller` is told.
+// How `rldp prepare-controller` prepares a policy: what it is told, and the way from made-up tasks to a policy file.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -15,6 +15,8 @@
 
 namespace rldp::eval {
 
+// Preparation file. What `rldp prepare-controller` is told.
+
 /// Short private fine-tunings of a public model on made-up tables, each of a world of its own.
 struct run_family {
     std::string name;
@@ -22,7 +24,7 @@ struct run_family {
     std::vector<std::string> set;  ///< overrides of all its tasks
     std::vector<axis> drawn;       ///< keys of which each task takes a value
     std::int64_t records = 0;      ///< of a task's table
-    bool random_template = false;  ///< each task tells its table by one of its own (random_template.hpp)
+    bool random_template = false;  ///< each task renders its table by one of its own (real_runs.hpp)
 };
 
 /// Family C: what is searched there, and what the gate asks there.
@@ -53,7 +55,7 @@ struct preparation_file {
 /// for no one's records.
 preparation_file read_preparation(const std::filesystem::path& file);
 
-// From made-up tasks to a policy file: family A, then B, then C, then the gate on held-out families of C.
+// Preparation. From made-up tasks to a policy file: family A, then B, then C, then the gate on held-out families of C.
 
 struct preparation_place {
     std::filesystem::path work;  ///< what is done there already counts; the controls schedule.safetensors and

@@ -1,6 +1,5 @@
 #pragma once
-// How a made-up table is told when no one's words are to be learnt: some of its columns, invented words for what they
-// are called and for values, a sentence of some form.
+// Family C: policies in real runs on made-up tables, what they are worth there, and a search for better ones.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -16,10 +15,13 @@
 
 namespace rldp::eval {
 
+// Templates. How a made-up table is rendered when no one's words are to be learnt: some of its columns, invented words
+// for what they are called and for values, a sentence of some form.
+
 /// A narrative template (JSON) for the columns of data::synthetic_table().
 std::string random_template(rl::splitmix& random);
 
-// Family C: what a policy is worth in real runs, each a process of this program on a made-up table.
+// Real runs. What a policy is worth in real runs, each a process of this program on a made-up table.
 
 /// One table, one contract, one plan, one rate, one noise.
 struct run_task {
@@ -49,7 +51,7 @@ std::vector<double> compute_losses(std::span<const rl::prepared_policy> policies
 std::vector<rate_path> read_paths(std::size_t policy, std::span<const run_task> tasks, const run_preparation& terms,
                                   std::size_t count, const std::filesystem::path& out);
 
-// CMA-ES on real runs, generation by generation, resumable.
+// Search. CMA-ES on real runs, generation by generation, resumable.
 
 struct run_search {
     std::filesystem::path out;  ///< of this search

@@ -1,5 +1,6 @@
 #pragma once
-// A protocol: what a comparison will do, written down before its results are seen (rldp compare --protocol FILE).
+// A protocol: what a comparison will do, written down before its results are seen (rldp compare --protocol FILE); the
+// cells that it makes; what they found.
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -68,7 +69,7 @@ protocol read_protocol(const std::filesystem::path& file);
 /// is tuned.
 std::vector<std::vector<std::string>> list_trials(const arm& which, const protocol& of);
 
-// The cells of a protocol: first the trials on other data, then every arm with what was chosen for it.
+// Cells. First the trials on other data, then every arm with what was chosen for it.
 
 struct protocol_cell {
     cell run;
@@ -123,7 +124,7 @@ std::vector<tuned_arm> tune(const protocol_plan& plan, const std::vector<measure
 /// failed is done again, makes other cells.
 std::vector<protocol_cell> test_cells(const protocol_plan& plan, const std::vector<tuned_arm>& tuned);
 
-// What a protocol found, and its files protocol.json, protocol.csv, protocol.html.
+// Results. What a protocol found, and its files protocol.json, protocol.csv, protocol.html.
 
 /// An arm at one ε, over the seeds that are done.
 struct arm_result {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
-#include <algorithm>
 #include <boost/math/distributions/normal.hpp>
+
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <random>

@@ -1,4 +1,6 @@
 #pragma once
+// Two methods over the same seeds: how sure their mean difference is, whether they differ, and how soon one is as good
+// as the other at its end.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,7 +11,7 @@ namespace rldp::eval {
 /// Which of two values of a measure is the better one: of perplexity the lower, of accuracy the higher.
 enum class better { lower, higher };
 
-// How sure a mean difference is: the BCa bootstrap of Efron (1987), "Better Bootstrap Confidence Intervals",
+// Interval. How sure a mean difference is: the BCa bootstrap of Efron (1987), "Better Bootstrap Confidence Intervals",
 // with the formulas of Efron and Tibshirani (1993), "An Introduction to the Bootstrap".
 
 constexpr double interval_level = 0.95;
@@ -28,7 +30,8 @@ struct confidence_interval {
 /// infinite or NaN.
 std::optional<confidence_interval> bootstrap_interval(const std::vector<double>& differences, std::uint64_t seed);
 
-// Whether two methods differ, from their differences over the same seeds, without assuming a distribution.
+// Permutation test. Whether two methods differ, from their differences over the same seeds, without assuming a
+// distribution.
 
 /// Up to so many differences all patterns of signs are enumerated; 2^20 take some milliseconds.
 constexpr std::size_t most_enumerated = 20;
@@ -44,14 +47,14 @@ constexpr std::size_t drawn_patterns = 99'999;
 /// With fewer than six differences p can't fall to 0.05. Errors: bad_input for a difference that is infinite or NaN.
 double paired_permutation(const std::vector<double>& differences, std::uint64_t seed);
 
-// Several tests at once: Holm (1979), "A Simple Sequentially Rejective Multiple Test Procedure".
+// Several tests at once. Holm (1979), "A Simple Sequentially Rejective Multiple Test Procedure".
 
 /// Adjusted p-values in the order of `p_values`. To reject those at most α keeps the probability of any false rejection
 /// among them at most α, however the tests depend on each other. None is below its p-value or above 1. Requires
 /// p-values in [0, 1].
 std::vector<double> holm(const std::vector<double>& p_values);
 
-// Two methods over the same seeds.
+// Pairs. Two methods over the same seeds.
 
 /// Gains are in the measure's unit and above 0 where ours is better, whichever of its values are.
 struct paired_comparison {
@@ -76,7 +79,7 @@ enum class verdict { win, tie, loss };
 /// of this very comparison, adjusted for all that are made beside it (holm()).
 verdict find_verdict(const paired_comparison& seen, double adjusted_p);
 
-// How soon a run is as good as another at its end.
+// Speed. How soon a run is as good as another at its end.
 
 /// One evaluation of a run: where it was, in steps or any other unit of work, and what it found.
 struct curve_point {

@@ -1,11 +1,13 @@
 #pragma once
-// Which losses of a composition need be kept, and under which tilt.
+// The privacy loss of a list of phases: which losses are kept, and their composition as a bound on δ(ε).
 #include <span>
 #include <vector>
 
 #include "privacy/accounting/pld/discretisation.hpp"
 
 namespace rldp::privacy {
+
+// Window. Which losses of a composition need be kept, and under which tilt.
 
 /// The atoms of one phase as they are composed.
 struct run_atoms {
@@ -38,8 +40,8 @@ struct window {
 /// if the losses are out of double's range.
 window choose_window(std::span<const run_atoms> phases, double width, double lambda, const target& at);
 
-// The composition of a list of phases in one direction, as a function δ(ε) that is an upper bound everywhere and tight
-// near its target.
+// Composition. That of a list of phases in one direction, as a function δ(ε) that is an upper bound everywhere and
+// tight near its target.
 
 class composition {
   public:

@@ -1,12 +1,5 @@
 #pragma once
-// How much the discretisation of one step's loss adds to the ε of a composition.
-//
-// Let f be the density of the composed loss and δ(ε) = E[(1 − e^{ε−L})+]. Splitting the mass of a cell [a, b] at loss l
-// between its ends, with both P and Q mass kept (connect the dots), changes E[g(L)] by E[(l−a)(b−l)·(g'' + g')/2] to
-// second order. For g = (1 − e^{ε−L})+ that is the kink at ε alone: g'' + g' is a point mass there. So a step's loss l
-// adds (l−a)(b−l)·f'(ε − l)/2 to δ, f' the density of all other steps, and (l−a)(b−l)·ρ(l)/2 to ε with ρ(l) = f'(ε −
-// l)/|δ'(ε)|. f' is taken for f moved by one mean loss m, f'(x) = f(x + m). Losses that overshoot ε may have cells of
-// any width. All this decides about precision only; the bound holds for every mesh.
+// The privacy loss of one subsampled Gaussian step on a mesh of losses, and how fine the mesh has to be.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -14,6 +7,15 @@
 #include "privacy/accounting/rdp.hpp"
 
 namespace rldp::privacy {
+
+// Sensitivity. How much the discretisation of one step's loss adds to the ε of a composition.
+//
+// Let f be the density of the composed loss and δ(ε) = E[(1 − e^{ε−L})+]. Splitting the mass of a cell [a, b] at loss l
+// between its ends, with both P and Q mass kept (connect the dots), changes E[g(L)] by E[(l−a)(b−l)·(g'' + g')/2] to
+// second order. For g = (1 − e^{ε−L})+ that is the kink at ε alone: g'' + g' is a point mass there. So a step's loss l
+// adds (l−a)(b−l)·f'(ε − l)/2 to δ, f' the density of all other steps, and (l−a)(b−l)·ρ(l)/2 to ε with ρ(l) = f'(ε −
+// l)/|δ'(ε)|. f' is taken for f moved by one mean loss m, f'(x) = f(x + m). Losses that overshoot ε may have cells of
+// any width. All this decides about precision only; the bound holds for every mesh.
 
 class sensitivity {
   public:
@@ -36,7 +38,7 @@ class sensitivity {
     double lowest_ = 0, width_ = 0, epsilon_ = 0, slope_ = 1;
 };
 
-// Which losses a discretisation uses.
+// Mesh. Which losses a discretisation uses.
 
 /// Steps with less noise are priced as if a drawn unit were seen in the clear, which dominates any noise.
 inline constexpr double least_resolved_multiplier = 0.05;
@@ -66,7 +68,7 @@ class outcome_weight {
     double log_tilt_, mean_ = 0;  ///< log of what normalises the tilted part; mean loss
 };
 
-// The privacy loss of one subsampled Gaussian step on a mesh.
+// Atoms. The privacy loss of one subsampled Gaussian step on a mesh.
 
 /// A distribution of losses on offset + index·h that dominates one step's, with a mass at +∞.
 struct loss_atoms {

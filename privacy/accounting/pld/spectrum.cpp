@@ -1,4 +1,5 @@
 #include <fftw3.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>

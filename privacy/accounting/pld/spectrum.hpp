@@ -1,5 +1,5 @@
 #pragma once
-// Real Fourier transforms in double, by FFTW.
+// Convolutions of many steps' losses at once: products of characteristic functions, by Fourier transforms.
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +8,8 @@
 #include <vector>
 
 namespace rldp::privacy {
+
+// Fourier transforms. Real ones in double, by FFTW.
 
 /// A transform of `size` real points with its two buffers. Plans are shared and made under a lock; transforms of
 /// different objects may run in parallel.
@@ -31,7 +33,7 @@ class real_fft {
     std::unique_ptr<buffers> buffers_;
 };
 
-// The product of characteristic functions on a circle of losses.
+// Spectrum. The product of characteristic functions on a circle of losses.
 
 class spectrum {
   public:

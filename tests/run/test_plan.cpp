@@ -1,0 +1,326 @@
+// What `rldp check` says of the presets, and what it refuses.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+
+#include "base/error.hpp"
+#include "base/system.hpp"
+#include "config/config.hpp"
+#include "config/open_keys.hpp"
+#include "models/device.hpp"
+#include "run/factories.hpp"
+#include "run/first/proposals.hpp"
+#include "run/plan.hpp"
+#include "run/resolve.hpp"
+#include "tests/catch.hpp"
+#include "tests/rl/prepared/made_up_policy.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
+
+using namespace rldp;
+
+TEST_CASE("every published preset passes check without its data or weights, within its budget") {
+    const std::map<std::string, std::size_t> adapters = {
+        {"gpt2", 24}, {"llama-3.2-1b", 32}, {"llama-3.2-3b", 56}, {"mistral-7b", 64}};
+    std::size_t seen = 0;
+    for (const auto& file : std::filesystem::directory_iterator("config")) {
+        const auto name = file.path().stem().string();
+        if (!name.starts_with("published-")) continue;
+        INFO(name);
+        const auto config = config::load(file.path(), {});
+        CHECK(has(refusal([&] { actors::check(config); }), "--without-data"));
+        const auto plan = actors::check(config, {.without_data = true});
+        CHECK(plan.steps == 13738);  // floor(3·73,271/16)
+        CHECK(plan.epsilon_guaranteed <= config.privacy.epsilon);
+        CHECK(plan.epsilon_guaranteed > config.privacy.epsilon - 1e-3);
+        const auto model = std::find_if(adapters.begin(), adapters.end(), [&](const auto& known) {
+            return name.starts_with("published-" + known.first + "-");
+        });
+        REQUIRE(model != adapters.end());
+        CHECK(plan.groups.size() == model->second);
+        ++seen;
+    }
+    CHECK(seen == 20);
+}
+
+TEST_CASE("check refuses in one line what can't be run") {
+    const auto refusal = [](std::vector<std::string> set) -> std::string {
+        try {
+            actors::check(config::load("config/demo.json", set));
+        } catch (const error& e) {
+            CHECK(e.code() == errc::bad_input);
+            CHECK(std::string(e.what()).find('\n') == std::string::npos);
+            return e.what();
+        }
+        return "";
+    };
+    CHECK(refusal({"data.path=/nowhere/table.csv"}).find("/nowhere/table.csv") != std::string::npos);
+    CHECK(refusal({"model.path=/nowhere"}).find("/nowhere: no such directory") != std::string::npos);
+    CHECK(refusal({"train.expected_batch_size=100000"}).find("can't exceed 1") != std::string::npos);
+    CHECK(refusal({"privacy.delta=1"}).find("privacy.delta") != std::string::npos);
+    CHECK(refusal({"data.max_tokens=100000"}).find("window") != std::string::npos);
+    CHECK(refusal({R"(lora.targets=["nonsense"])"}).find("nonsense") != std::string::npos);
+    CHECK(refusal({"data.path=synthetic:1", "eval.publish=raw"}).find("synthetic:1") != std::string::npos);
+    CHECK(refusal({"train.final_lr=0.5"}).find("above train.lr 0.02") != std::string::npos);  // which was chosen
+}
+
+TEST_CASE("check tells of a prepared policy, and refuses one that is not for such runs") {
+    const scratch_directory scratch;
+    const auto checked = [&](const auto& change, const std::vector<std::string>& more = {}) {
+        auto parts = made_up_parts();
+        change(parts);
+        rl::prepared_policy(std::move(parts)).save(scratch / "policy.safetensors");
+        std::vector<std::string> set = {
+            "data.path=synthetic:400", "train.expected_batch_size=8",
+            "rl.state=prepared",       "rl.controller=" + (scratch / "policy.safetensors").string(),
+            "train.warmup=null",       "noise.allocation=shares"};
+        set.insert(set.end(), more.begin(), more.end());
+        return actors::check(config::load("config/demo.json", set));
+    };
+    const auto as_it_is = [](rl::prepared_parts&) {};
+    const auto plan = checked(as_it_is);
+    REQUIRE_FALSE(plan.controller.empty());
+    CHECK(has(plan.controller[0], "passed its gate"));
+    const auto warned = checked([](auto& parts) { parts.figures = R"({"blocks":[16,24]})"; });  // of 15
+    CHECK(std::any_of(warned.warnings.begin(), warned.warnings.end(),
+                      [](const auto& line) { return has(line, "15 blocks of 8 steps"); }));
+    CHECK(has(refusal([&] { checked([](auto& parts) { parts.probed = true; }); }), "public records"));
+    CHECK(has(refusal([&] { checked(as_it_is, {"rl.interval=9"}); }), "give 8"));
+    const std::vector<std::string> learning = {"rl.online=true", "public.path=synthetic:60"};
+    CHECK(has(checked(as_it_is, learning).controller.back(), "goes on learning"));
+    CHECK(has(refusal([&] { checked([](auto& parts) { parts.passed = false; }, learning); }), "did not pass its gate"));
+    CHECK(has(refusal([&] { checked(as_it_is, {"rl.controller=/nowhere/policy"}); }), "/nowhere/policy"));
+}
+
+TEST_CASE("a policy brings its own schedule, and one that did not pass its gate the best fixed one") {
+    const scratch_directory scratch;
+    for (const bool passed : {true, false}) {
+        auto parts = made_up_parts();
+        parts.passed = passed;
+        const auto file = (scratch / (passed ? "passed" : "failed")).string();
+        rl::prepared_policy(parts).save(file);
+        const auto config =
+            config::load("config/demo.json", {"data.path=synthetic:400", "train.expected_batch_size=8", "train.lr=0.01",
+                                              "rl.state=prepared", "rl.controller=" + file, "noise.allocation=shares"});
+        const auto plan = actors::check(config);
+        const auto& wanted = passed ? parts.fixed : parts.best_fixed;
+        const auto spec = actors::resolve(config, plan.population, models::read_model_config(config.model.path));
+        const auto rates = actors::make_rate_schedule(spec, plan);
+        CHECK(rates.rate(plan.steps / 20 + 1) == Approx(0.01 * std::exp(wanted.log_rate) * (1 - wanted.tilt)));
+        CHECK(actors::make_average_config(spec, plan).window == wanted.tail);
+
+        // No warm-up is proposed, which such a run would refuse.
+        for (const auto& one : actors::proposals(config, 20000, 20000)) CHECK_FALSE(one.warmup);
+    }
+}
+
+TEST_CASE("the policy that ships steers runs as long as it has seen, and the published controller the others") {
+    const auto planned = [](const std::string& steps, std::vector<std::string> set) {
+        set.insert(set.end(), {"rl.interval=null", "rl.warmup=null", "train.steps=" + steps});
+        const auto chosen =
+            actors::resolve(config::load("config/demo.json", set), 400, models::read_model_config("config/tiny-gpt2"));
+        CHECK(chosen.choices.front().key == "rl.state");
+        CHECK_NOTHROW(config::validate(chosen.config));
+        CHECK(chosen.config.rl.state == chosen.controller.kind);
+        return name_of(chosen.controller.kind) + " " + std::to_string(chosen.controller.interval);
+    };
+    CHECK(planned("55", {"seed=1"}) == "published 5");
+    CHECK(planned("56", {"seed=1"}) == "prepared 4");
+    CHECK(planned("107", {"seed=1"}) == "prepared 4");
+    CHECK(planned("108", {"seed=1"}) == "published 9");
+    CHECK(planned("80", {"train.schedule=linear"}) == "published 5");
+    CHECK(planned("80", {"noise.policy=deck"}) == "published 5");
+    CHECK(planned("108", {"rl.online=true", "public.path=synthetic:60"}) == "prepared 4");  // asked for
+}
+
+TEST_CASE("the micro-batch that is chosen fits the machine, and is halved until it does") {
+    const auto model = models::read_model_config("config/models/llama-3.2-1b");
+    auto spec =
+        config::to_reading_spec(config::load("config/published-llama-3.2-1b-eps8.json", {"model.dtype=float32"}));
+    const auto layout = actors::choose_layout(spec, model);
+    const auto work = [](std::int64_t micro_batch, std::int64_t tokens) {
+        return actors::workload{1000, 16, tokens, micro_batch};
+    };
+    const auto need = [&](std::int64_t micro_batch, std::int64_t tokens) {
+        return actors::estimate_memory(spec, model, layout, work(micro_batch, tokens));
+    };
+    const auto there = memory_there();
+    for (const std::int64_t tokens : {64, 256, 1024, 4096, 16384}) {
+        CAPTURE(tokens);
+        const auto made = actors::choose_micro_batch(spec, model, layout, work(0, tokens));
+        const auto chosen = made.count;
+        CHECK((chosen == 1 || 4 * need(chosen, tokens).total() <= 3 * there));
+        CHECK((chosen == std::max<std::int64_t>(16, models::default_threads()) ||
+               4 * need(2 * chosen, tokens).total() > 3 * there));
+    }
+    CHECK(need(2, 512).passing > need(1, 512).passing);  // of an evaluation
+    CHECK(need(1, 512).weights == 4LL * 1'235'814'400);
+    spec.model.dtype = precision::bfloat16;
+    // A pass holds one unit, and as many are under way as there are threads.
+    const auto abreast = std::min<std::int64_t>(16, models::default_threads());
+    CHECK(static_cast<double>(need(16, 512).activations) ==
+          Approx(static_cast<double>(abreast * need(1, 512).activations)));
+    CHECK(need(16, 512).weights == 2LL * 1'235'814'400);
+    // What an evaluation holds grows with a record's length, not with its square.
+    CHECK(need(1, 8192).passing < 2 * need(1, 4096).passing);
+    const auto kept = need(1, 4096).activations;
+    spec.model.checkpoint_activations = true;
+    CHECK(5 * need(1, 4096).activations < kept);
+
+    // Keys that no query sees have no scores. Attention with a cap keeps them under every LibTorch.
+    spec.model.checkpoint_activations = false;
+    auto capped = model;
+    capped.attention_cap = 50;
+    const auto full = actors::estimate_memory(spec, capped, layout, work(1, 4096)).activations;
+    capped.sliding_window = 512;
+    CHECK(2 * actors::estimate_memory(spec, capped, layout, work(1, 4096)).activations < full);
+}
+
+TEST_CASE("a run that is larger than the machine is warned of, with what would fit") {
+    const auto said = [](const std::vector<std::string>& set) {
+        const auto warnings =
+            actors::check(config::load("config/published-llama-3.2-1b-eps8.json", set), {.without_data = true})
+                .warnings;
+        const auto found =
+            std::find_if(warnings.begin(), warnings.end(), [](const auto& one) { return one.starts_with("memory: "); });
+        return found == warnings.end() ? std::string() : *found;
+    };
+    CHECK(said({"train.micro_batch=1", "data.max_tokens=64"}).empty());
+    CHECK(has(said({"model.dtype=float32", "train.micro_batch=4096", "data.max_tokens=512"}), "train.micro_batch "));
+    CHECK(has(said({"model.dtype=float32", "train.micro_batch=1", "data.max_tokens=131072"}),
+              "model.checkpoint_activations"));
+    CHECK(has(
+        refusal([&] {
+            said({"privacy.pad_batches=true", "model.dtype=float32", "train.micro_batch=4096", "data.max_tokens=512"});
+        }),
+        "privacy.pad_batches: a run takes about "));
+}
+
+TEST_CASE("a controller that never decides is warned of") {
+    const auto warned = [](const char* steps) {
+        const auto plan = actors::check(config::load(
+            "config/demo.json", {"data.path=synthetic:400", "train.expected_batch_size=8", "train.warmup=1",
+                                 "rl.interval=8", "rl.warmup=8", std::string("train.steps=") + steps}));
+        return std::any_of(plan.warnings.begin(), plan.warnings.end(),
+                           [](const auto& line) { return has(line, "after step 16"); });
+    };
+    CHECK(warned("16"));
+    CHECK_FALSE(warned("17"));
+}
+
+TEST_CASE("a δ of 1/N or more is refused, or warned of where it is accepted") {
+    const auto checked = [](std::vector<std::string> more) {
+        more.insert(more.end(), {"data.path=synthetic:400", "train.expected_batch_size=8", "privacy.population=200"});
+        return actors::check(config::load("config/demo.json", more));
+    };
+    const auto line = refusal([&] { checked({"privacy.delta=0.005"}); });
+    CHECK(has(line, "privacy.delta is 0.005, not below 1/N = 0.005"));
+    CHECK(has(line, "privacy.accept_large_delta"));
+    const auto plan = checked({"privacy.delta=0.005", "privacy.accept_large_delta=true"});
+    CHECK(std::any_of(plan.warnings.begin(), plan.warnings.end(),
+                      [](const auto& said) { return said.starts_with("privacy.delta is 0.005"); }));
+    CHECK_NOTHROW(checked({"privacy.delta=0.0049"}));
+    // Without a guarantee there is none to weaken.
+    CHECK_NOTHROW(checked({"privacy.delta=0.5", "privacy.semantics=as_published",
+                           "privacy.acknowledge_no_guarantee=true", "privacy.accountant=gdp_clt"}));
+}
+
+TEST_CASE("check, and no run, warns where most records are cut") {
+    const auto warned = [](const char* tokens) {
+        const auto plan = actors::check(
+            config::load("config/demo.json", {"data.path=synthetic:200", std::string("data.max_tokens=") + tokens,
+                                              "privacy.delta=1e-4", "train.expected_batch_size=8"}));
+        return std::any_of(plan.warnings.begin(), plan.warnings.end(),
+                           [](const auto& said) { return said.starts_with("PRIVATE: most records"); });
+    };
+    CHECK(warned("24"));
+    const scratch_directory scratch;
+    const auto text = scratch.write("t.txt", [] {
+        std::string out;
+        for (int i = 0; i < 200; ++i) out += "a short one " + std::to_string(i) + "\n";
+        return out;
+    }());
+    const auto plan =
+        actors::check(config::load("config/demo.json", {"data.path=" + text, "data.template=null", "privacy.delta=1e-4",
+                                                        "privacy.book=none", "train.expected_batch_size=8"}));
+    CHECK(std::none_of(plan.warnings.begin(), plan.warnings.end(),
+                       [](const auto& said) { return said.starts_with("PRIVATE"); }));
+}
+
+TEST_CASE("budgets that nothing can be learned under, or that hardly bind, are warned of") {
+    const auto warned = [](const std::string& epsilon) {
+        const auto plan = actors::check(config::load("config/demo.json", {"privacy.epsilon=" + epsilon}));
+        return std::count_if(plan.warnings.begin(), plan.warnings.end(),
+                             [](const auto& said) { return said.starts_with("privacy.epsilon is"); });
+    };
+    CHECK(warned("1e-3") == 1);  // 1e-9 is no different, and takes a minute to price
+    CHECK(warned("1") == 0);
+    CHECK(warned("10") == 0);
+    CHECK(warned("10.5") == 1);
+}
+
+TEST_CASE("plans of equal work: the noise per unit falls as the batch grows, and the proposal keeps enough steps",
+          "[full]") {
+    const auto config = config::load("config/demo.json", {"train.epochs=null", "train.steps=300"});
+    const std::int64_t population = 81000, units = GENERATE(300 * 64, 5000, 130);
+    const auto all = actors::proposals(config, population, units);
+    const auto& best = actors::choose_best(all);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const auto& one = all[i];
+        CAPTURE(units, one.expected_batch_size, one.steps);
+        CHECK(one.steps == units / one.expected_batch_size);
+        CHECK(one.noise_per_unit == one.noise_multiplier / static_cast<double>(one.expected_batch_size));
+        if (i > 0) CHECK(one.noise_per_unit < all[i - 1].noise_per_unit);
+        if (one.steps >= config::least_steps) CHECK(one.noise_per_unit >= best.noise_per_unit);
+        // It is the run's own plan.
+        auto same = config;
+        same.train.expected_batch_size = one.expected_batch_size;
+        same.train.steps = one.steps;
+        same.train.warmup = one.warmup;
+        same.privacy.population = population;
+        const auto model = models::read_model_config(config.model.path);
+        const auto spec = actors::resolve(same, population, model);
+        const auto plan = actors::plan_run(spec, model, actors::choose_layout(spec, model));
+        CHECK(one.noise_multiplier == plan.noise_multiplier);
+    }
+    CHECK((best.steps >= config::least_steps || &best == &all.front()));
+    CHECK(actors::proposals(config, 100, 1000000).back().expected_batch_size == 64);
+    const auto refused = [&](std::int64_t of, std::int64_t budget) -> std::string {
+        try {
+            actors::proposals(config, of, budget);
+        } catch (const error& reason) {
+            return reason.what();
+        }
+        return "";
+    };
+    CHECK(refused(population, 127).find("a budget of 127 units is too small") != std::string::npos);
+    CHECK(refused(15, 10000).find("a population of 15 is below") != std::string::npos);
+}
+
+TEST_CASE(
+    "a proposal's schedule is the configuration's, in as many steps, and a batch that the method refuses ends the "
+    "list") {
+    const auto config =
+        config::load("config/demo.json", {"train.epochs=null", "train.steps=300", "train.expected_batch_size=64",
+                                          "train.warmup=30", "train.schedule=\"wsd\"", "train.decay=100"});
+    for (const auto& one : actors::proposals(config, 81000, 19'200)) {
+        CHECK(one.warmup == std::max<std::int64_t>(1, 30 * one.steps / 300));
+        CHECK(one.decay == std::max<std::int64_t>(1, 100 * one.steps / 300));
+    }
+    const auto tight = config::load(
+        "config/demo.json", {"train.epochs=null", "train.steps=300", "method.name=\"dcsgd_p\"", "privacy.epsilon=2"});
+    const auto some = actors::proposals(tight, 1000, 50000);
+    CHECK(some.size() > 1);
+    CHECK(some.back().expected_batch_size < 512);  // beyond, the noise is more than the histogram's
+}
+
+TEST_CASE("a unit's gradients take some time here") {
+    const auto config = config::load("config/demo.json", {"train.expected_batch_size=null"});  // which is chosen
+    for (const auto how : {actors::timing::rough, actors::timing::fine})
+        CHECK(actors::seconds_per_unit(config, 20000, how) > 0);
+    const auto plan = actors::check(config::load("config/demo.json", {}));
+    const auto time = actors::estimate_time(config::load("config/demo.json", {}), plan);
+    CHECK(time.seconds == Approx(time.seconds_per_unit * 64 * static_cast<double>(plan.steps)));
+    CHECK_FALSE(time.of_an_hour.has_value() == (time.seconds <= 3600));
+}
