@@ -35,11 +35,13 @@ struct head {
 #pragma GCC target("arch=x86-64-v3")
 #define RLDP_KERNEL avx2
 #define RLDP_LANES 8
+#include "models/kernels/narrow_attention_kernel.hpp"
 #pragma GCC pop_options
 #pragma GCC push_options
 #pragma GCC target("arch=x86-64-v4")
 #define RLDP_KERNEL avx512
 #define RLDP_LANES 16
+#include "models/kernels/narrow_attention_kernel.hpp"
 #pragma GCC pop_options
 #endif
 
