@@ -39,7 +39,7 @@ int run_protocol(const grid_options& given, const std::string& file) {
 
     if (written.least_p() > eval::significance)
         say(stderr, "{}: with {} seeds and {} arms no p can be below {:.3g}: nothing can be won; give it more seeds\n",
-            how.file, written.seeds.size(), written.arms.size(), written.least_p());
+            file, written.seeds.size(), written.arms.size(), written.least_p());
 
     auto settings = make_run_settings(given, out);
     settings.config = plan.how.base;
