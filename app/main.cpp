@@ -106,9 +106,12 @@ int become_torch_program(torch_program which, char** argv) {
     return static_cast<int>(rldp::errc::failed);
 }
 
-/// For --help: their options are rldp-torch's to declare.
+/// For --help: their options are rldp-torch's to declare. Those of a program that is not there are left out.
 void list_torch_commands(CLI::App& program, rldp::app::action&) {
-    for (const auto& each : rldp::app::torch_commands) rldp::app::add_torch_command(program, each.name);
+    for (const auto& each : rldp::app::torch_commands)
+        if (std::error_code unknown;
+            each.of == torch_program::everyday || std::filesystem::exists(find_program(each.of), unknown))
+            rldp::app::add_torch_command(program, each.name);
 }
 
 }  // namespace
