@@ -22,7 +22,7 @@ using loader_actor = caf::typed_actor<
     caf::reacts_to<prefetch_atom, std::uint64_t>>;
 
 using sanitizer_actor = caf::typed_actor<
-    // A step begins with these public dials.
+    // A step begins with this public action.
     caf::reacts_to<begin_atom, privacy::step_order>,
     // Clips a micro-batch's units and adds them to the sums.
     caf::reacts_to<clip_atom, trusted<privacy::unit_gradients>>,

@@ -1,6 +1,6 @@
 #pragma once
 // The trainer runs the steps and is the only one that writes weights. Per step: grant, compute, release, AdamW; nothing
-// else is waited for but the controller's dials at the end of a block.
+// else is waited for but the controller's action at the end of a block.
 #include <filesystem>
 #include <functional>
 #include <memory>

@@ -18,7 +18,7 @@ class cached_corpus {
   public:
     /// Of the run in `directory`, whether it is there or to be made; `shared`: where a grid's cells have theirs;
     /// `alone`: not one of several ranks, who may have other files of the same records. Null where data.cache is none.
-    /// Errors: see corpus_shelf.
+    /// Errors: see token_cache.
     static std::unique_ptr<cached_corpus> of_run(const config::reading_spec& spec,
                                                  const std::filesystem::path& directory,
                                                  const std::optional<std::filesystem::path>& shared, bool alone);
@@ -30,7 +30,7 @@ class cached_corpus {
     cached_corpus(const cached_corpus&) = delete;
     cached_corpus& operator=(const cached_corpus&) = delete;
 
-    /// See corpus_shelf; another version of the program makes its own.
+    /// See token_cache; another version of the program makes its own.
     data::token_corpus get(const std::string& facts, const std::function<data::token_corpus(data::token_sink&)>& read);
     /// To the trusted side of `made`, which is about to become the run's directory.
     void settle(const eval::run_directory& made);

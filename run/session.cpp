@@ -391,7 +391,7 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
             "one of them was changed since the run began",
             where.checkpoint().string(), saved.belongs_to,
             spec.controller.file ? spec.model.path + " and " + *spec.controller.file : spec.model.path, ours));
-    // Charges that vanished would be made again: the same draw and noise under other dials.
+    // Charges that vanished would be made again: the same draw and noise under another action.
     if (!book.content().holds(saved.charged))
         refuse(fmt::format(
             "{}: ends at charge {}, but {} was written after charge {}; the ledger was cut or exchanged, bring "

@@ -104,7 +104,7 @@ void logged(std::uint64_t seq) {
 }
 
 void seen(const std::string& state, const std::string& all) {
-    if (const char* path = std::getenv("RLDP_TELEMETRY")) std::ofstream(path, std::ios::app) << all << '\n';
+    if (const char* path = std::getenv("RLDP_VIEWS")) std::ofstream(path, std::ios::app) << all << '\n';
     static bool told = false;  // one hub, one thread
     if (state == "stopping" && !std::exchange(told, true)) stop_is_known().set_value();
 }

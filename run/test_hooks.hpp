@@ -4,7 +4,7 @@
 //   RLDP_DUMP_RELEASES    a file that keeps every release
 //   RLDP_REPLAY_RELEASES  such a file of another run: its releases take the place of this run's own, seq by seq
 //   RLDP_REPLAY_LEDGER    that run's ledger, whose name for the training data is taken, too
-//   RLDP_TELEMETRY        a file that keeps every state that a watcher could be shown
+//   RLDP_VIEWS        a file that keeps every state that a watcher could be shown
 //   RLDP_DUMP_LOOKS, RLDP_REPLAY_LOOKS    the same of looks at held-out units: a file with a line for each
 //   RLDP_HALT             "lose 3", "kill 3" or "interrupt 3": the process dies before release 3 is logged, dies after,
 //                         or is told to stop when release 3 has been logged

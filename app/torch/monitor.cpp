@@ -41,7 +41,7 @@ class arrivals {
             const std::lock_guard guard(mutex_);
             last_ = clock::now();
             ++count_;
-            over_[seen.name] = monitor::is_over(seen);
+            over_[seen.name] = !monitor::goes_on(seen);
         }
         news_.notify_all();
     }
@@ -104,7 +104,7 @@ actors::show live_line() {
         // What is kept in a file shows no times.
         const auto left = terminal ? time->estimate() : std::nullopt;
         say("{}{}{}", terminal_control{terminal ? "\r\x1b[K" : ""}, monitor::progress_line(seen, left, width),
-            terminal_control{terminal && !monitor::is_over(seen) ? "" : "\n"});
+            terminal_control{terminal && monitor::goes_on(seen) ? "" : "\n"});
         std::fflush(stdout);
     };
 }

@@ -158,7 +158,7 @@ void run_table::observe(const run_view& seen) {
 std::string run_table::drawn(std::size_t width, std::size_t height) const {
     std::vector<const row*> shown;
     for (const auto& [name, one] : runs_) shown.push_back(&one);
-    std::stable_partition(shown.begin(), shown.end(), [](const row* one) { return !is_over(one->latest); });
+    std::stable_partition(shown.begin(), shown.end(), [](const row* one) { return goes_on(one->latest); });
     std::size_t states = 5, steps = 4, longest = 3;
     for (const auto* one : shown) {
         longest = std::max(longest, columns(one->latest.name));

@@ -34,6 +34,10 @@ bool is_over(const run_view& run) {
     return std::find(ends.begin(), ends.end(), run.state) != ends.end();
 }
 
+bool goes_on(const run_view& run) {
+    return run.state == "starting" || run.state == "running" || run.state == "stopping";
+}
+
 namespace {
 
 using json = nlohmann::ordered_json;

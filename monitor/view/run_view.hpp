@@ -61,6 +61,8 @@ struct run_view {
 
 /// Whether nothing more will come.
 bool is_over(const run_view& run);
+/// Whether a process is at it; a run that is neither this nor over waits for a resume.
+bool goes_on(const run_view& run);
 
 // Rows. A run as one line of JSON: a row of the dashboard's overview, an event of its stream, a line of `rldp monitor
 // --json`.

@@ -32,6 +32,22 @@ TEST_CASE("a command that does not exist is answered by the nearest one") {
     CHECK(nearest("monitr") == "monitor");
 }
 
+TEST_CASE("where research commands are not built, help names none, and each says where it is") {
+    const scratch_directory scratch;
+    std::filesystem::copy_file(RLDP_PROGRAM, scratch / "rldp");
+    const auto says = [&](const std::string& arguments) {
+        return rldp_says(arguments, scratch.path(), (scratch / "rldp").string());
+    };
+    CHECK_FALSE(has(says("--help").out, "prepare-controller"));
+    for (const auto* command : {"pretrain out", "prepare-controller x.json", "compare --protocol x.json"}) {
+        const auto said = says(command);
+        CHECK(said.status == 2);
+        CHECK(has(said.err, "scripts/build.sh rldp-research"));
+        CHECK(std::count(said.err.begin(), said.err.end(), '\n') == 1);
+    }
+    CHECK(has(rldp_says("--help", scratch.path()).out, "prepare-controller"));
+}
+
 TEST_CASE("help is a command, too") {
     const scratch_directory scratch;
     const auto all = rldp_says("help", scratch.path());

@@ -62,7 +62,7 @@ std::string name_as_read(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("a row crosses bit for bit, with every quantity that is watched; what is not finite is unknown") {
+TEST_CASE("a row crosses bit for bit, with every quantity that is watched, and what is not finite is unknown") {
     auto run = some_run();
     run.step = 999'999'999'999'999;
     run.latest[quantity::loss].value = std::numeric_limits<double>::quiet_NaN();

@@ -70,6 +70,8 @@ TEST_CASE("runs are lines of 80 columns, those that go on first") {
     CHECK(lines[3].find("a ") == 0);
     CHECK(split_lines(table.drawn(80, 3)).back() == "… and 3 more");
     CHECK(split_lines(table.drawn(80, 5)).size() == 5);
+    table.observe(seen("a0", 1, 1, "silent"));  // nobody makes it
+    CHECK(split_lines(table.drawn(80, 24))[4].starts_with("a0 "));
 }
 
 TEST_CASE("a table of runs fits narrow terminals: columns of least worth go, and no name is cut within a character") {

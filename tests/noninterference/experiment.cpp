@@ -153,9 +153,9 @@ public_side experiment::run_on(const table& rows, const std::string& name,
     std::filesystem::create_directories(directory);
     public_side out;
     const auto say = [&](const std::string& what, std::vector<std::string> arguments) {
-        const auto telemetry = directory / "telemetry";
-        std::filesystem::remove(telemetry);
-        environment["RLDP_TELEMETRY"] = telemetry.string();
+        const auto views = directory / "views";
+        std::filesystem::remove(views);
+        environment["RLDP_VIEWS"] = views.string();
         const auto said = rldp_says({.arguments = std::move(arguments),
                                      .directory = directory,
                                      .environment = environment,
@@ -163,8 +163,8 @@ public_side experiment::run_on(const table& rows, const std::string& name,
         out[what + " status"] = fmt::format("{}", said.status);
         out[what + " stdout"] = without_times(what == "init" ? without_private(said.out) : said.out);
         out[what + " stderr"] = how_.terminal ? without_live_lines(said.err) : said.err;
-        if (said.status > 130 || !std::filesystem::exists(telemetry)) return;  // killed: the hub may have been behind
-        out[what + " telemetry"] = read_file(telemetry);
+        if (said.status > 130 || !std::filesystem::exists(views)) return;  // killed: the hub may have been behind
+        out[what + " views"] = read_file(views);
     };
     const auto look = [&](const std::string& when) {
         for (auto& [file, bytes] : files_below(directory / "run/public")) out[when + " " + file] = bytes;

@@ -19,7 +19,7 @@ struct scenario {
     std::size_t units = 24;
 };
 
-/// All that is public about a run by what it is called: files, both streams, exit statuses, telemetry, the plan.
+/// All that is public about a run by what it is called: files, both streams, exit statuses, views, the plan.
 using public_side = std::map<std::string, std::string>;
 
 /// A line per difference: where it is, and how it begins on either side.

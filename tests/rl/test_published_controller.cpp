@@ -88,7 +88,7 @@ TEST_CASE("shares are a softmax that never loses a group") {
     CHECK(extreme[0] + extreme[1] == Approx(1));
 }
 
-TEST_CASE("rl.actions selects the dials") {
+TEST_CASE("rl.actions selects what an action sets") {
     std::mt19937 engine(1);
     const auto seen = random_observation(engine, 1);
     const auto decided = [&](std::vector<dial> actions) {

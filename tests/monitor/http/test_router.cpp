@@ -101,6 +101,35 @@ TEST_CASE("the overview tells every run, and a run its contract and curves") {
     CHECK(json::parse(at.subject.answer(get("/api/openapi.json")).body)["paths"].contains("/api/runs/{id}"));
 }
 
+TEST_CASE("every quantity that is watched is described, scraped and drawn") {
+    watched at;
+    const auto described = json::parse(at.subject.answer(get("/api/openapi.json")).body);
+    const auto session = json::parse(at.subject.answer(get("/api/session")).body);
+    const auto scraped = at.subject.answer(get("/metrics")).body;
+    const auto row = json::parse(at.subject.answer(get("/api/runs")).body)["runs"][0];
+    CHECK(session["quantities"].size() == rldp::eval::quantities.size());
+    std::set<std::string> drawn;
+    for (const auto& one : session["quantities"]) drawn.insert(one["name"]);
+    for (const auto& one : rldp::eval::quantities) {
+        const std::string name(one.name);
+        INFO(name);
+        CHECK(described["components"]["schemas"]["run"]["properties"].contains(name));
+        CHECK(has(scraped, "# TYPE " + std::string(one.gauge) + " gauge\n"));
+        CHECK(has(scraped, std::string(one.gauge) + "_low") == (one.within != nullptr));
+        CHECK(drawn.contains(name));
+        CHECK(row.contains(name));
+        CHECK(row.contains(name + "_in") == (one.within != nullptr));
+    }
+}
+
+TEST_CASE("a server that nothing can be told takes no post") {
+    watched at;
+    router subject(at.runs, at.who, "1");
+    for (const auto* where : {"/api/runs/a/stop", "/sign-in", "/api/runs"})
+        CHECK(subject.answer(post(where)).status == 405);
+    CHECK(subject.answer(get("/api/runs")).status == 200);
+}
+
 TEST_CASE("report and certificate of a run are pages to read that may do nothing") {
     watched at(tokens{viewer, boss});
     const auto row = [&](const char* run) {

@@ -32,7 +32,7 @@ bool same(const block_action& a, const block_action& b) {
 
 }  // namespace
 
-TEST_CASE("a run's outlook becomes the sight of a policy, and its move dials") {
+TEST_CASE("a run's observation becomes a policy's, and its action the run's") {
     const prepared_policy policy(made_up_parts());
     auto subject = with_parts(made_up_parts());
     auto last = neutral(3);

@@ -167,7 +167,7 @@ TEST_CASE("shares are positive and sum to one") {
     CHECK(shares[0] > 0);
 }
 
-TEST_CASE("along the last block's move a sight shows whether the rate is too low or too high") {
+TEST_CASE("along the last block's action an observation shows whether the rate is too low or too high") {
     auto task = linear_task();
     task.unit_noise = task.noise_multiplier = 0;
     task.sizes = {1};
@@ -190,7 +190,7 @@ TEST_CASE("along the last block's move a sight shows whether the rate is too low
     CHECK(along(1500) == Approx(-1));  // beyond
 }
 
-TEST_CASE("a sight shows signal where there is some") {
+TEST_CASE("an observation shows signal where there is some") {
     auto task = small_task();
     double with = 0, without = 0;
     constexpr int runs = 400;
