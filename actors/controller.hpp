@@ -1,6 +1,7 @@
 #pragma once
-// The controller answers with an action at once and learns afterwards, on its own thread, while the next steps go on. Its
-// mailbox keeps the order decide, learn, decide: the result is that of learning in line, however long learning takes.
+// The controller answers with an action at once and learns afterwards, on its own thread, while the next steps go on.
+// Its mailbox keeps the order decide, learn, decide: the result is that of learning in line, however long learning
+// takes.
 #include <optional>
 
 #include "actors/actors.hpp"

@@ -16,7 +16,8 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-// An evaluation is written when it arrives, often after later steps: a line of its own without what the step was set to.
+// An evaluation is written when it arrives, often after later steps: a line of its own without what the step was set
+// to.
 bool evaluation_only(const metrics_line& line) {
     return line.radii.empty() && line.noise_multiplier == 0;
 }
