@@ -32,11 +32,12 @@ void merge(metrics_line& into, const metrics_line& later) {
     if (into.ledger.empty()) into.ledger = later.ledger;
     into.lost = into.lost && later.lost;
     for (const auto& row : quantities) {
-        if (!row.field) continue;
+        const auto field = row.field();
+        if (!field) continue;
         // What one evaluation found stays together.
-        const bool newer = row.when == moment::evaluation ? later.eval_perplexity.has_value() : bool(later.*row.field);
+        const bool newer = row.when == moment::evaluation ? later.eval_perplexity.has_value() : bool(later.*field);
         if (!newer) continue;
-        into.*row.field = later.*row.field;
+        into.*field = later.*field;
         if (row.within) into.*row.within = later.*row.within;
     }
 }
@@ -44,9 +45,10 @@ void merge(metrics_line& into, const metrics_line& later) {
 /// Those that are fields of their own.
 void put(json& out, const metrics_line& line, moment when) {
     for (const auto& row : quantities) {
-        if (row.when != when || !row.field || !(line.*row.field)) continue;
+        const auto field = row.field();
+        if (row.when != when || !field || !(line.*field)) continue;
         const std::string key(row.column);
-        out[key] = json_number(*(line.*row.field));
+        out[key] = json_number(*(line.*field));
         if (const auto in = row.interval_in(line)) out[key + "_in"] = {json_number(in->low), json_number(in->high)};
     }
 }
@@ -54,8 +56,9 @@ void put(json& out, const metrics_line& line, moment when) {
 void take(const json& in, metrics_line& line) {
     for (const auto& row : quantities) {
         const std::string key(row.column);
-        if (!row.field || !in.contains(key)) continue;
-        line.*row.field = number_from(in[key]);
+        const auto field = row.field();
+        if (!field || !in.contains(key)) continue;
+        line.*field = number_from(in[key]);
         if (!row.within) continue;
         if (const auto found = in.find(key + "_in"); found != in.end())
             line.*row.within = {number_from(found->at(0)), number_from(found->at(1))};

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 #include <string_view>
+#include <variant>
 
 #include "run/artifacts/metrics.hpp"
 
@@ -44,14 +45,19 @@ struct quantity_row {
     moment when;
     /// How its curve is drawn: noisy values as dots, stepwise ones without a line to the next.
     bool is_logarithmic = false, is_stepwise = false, is_noisy = false;
-    /// Where it is a field of the line's own.
-    std::optional<double> metrics_line::*field = nullptr;
+    /// A field of the line's own, or made from the line.
+    std::variant<std::optional<double> metrics_line::*, std::optional<double> (*)(const metrics_line&)> source;
     /// Where that lies with 95 %, of what carries noise.
     std::optional<interval> metrics_line::*within = nullptr;
-    /// Else: made from the line.
-    std::optional<double> (*derived)(const metrics_line&) = nullptr;
 
-    std::optional<double> value_in(const metrics_line& line) const { return field ? line.*field : derived(line); }
+    /// Null where it is made from the line.
+    std::optional<double> metrics_line::*field() const {
+        const auto* own = std::get_if<0>(&source);
+        return own ? *own : nullptr;
+    }
+    std::optional<double> value_in(const metrics_line& line) const {
+        return field() ? line.*field() : std::get<1>(source)(line);
+    }
     std::optional<interval> interval_in(const metrics_line& line) const { return within ? line.*within : std::nullopt; }
 };
 
@@ -66,7 +72,7 @@ inline constexpr std::array quantities = {
                  .tag = "loss/released",
                  .when = moment::step,
                  .is_noisy = true,
-                 .field = &metrics_line::loss_released},
+                 .source = &metrics_line::loss_released},
     quantity_row{.which = quantity::noise_multiplier,
                  .name = "noise_multiplier",
                  .column = "noise_multiplier",
@@ -76,7 +82,7 @@ inline constexpr std::array quantities = {
                  .tag = "privacy/noise_multiplier",
                  .when = moment::step,
                  .is_stepwise = true,
-                 .derived = [](const metrics_line& line) -> std::optional<double> {
+                 .source = [](const metrics_line& line) -> std::optional<double> {
                      if (line.radii.empty()) return std::nullopt;  // it is an evaluation alone
                      return line.noise_multiplier;
                  }},
@@ -90,7 +96,7 @@ inline constexpr std::array quantities = {
                  .when = moment::step,
                  .is_logarithmic = true,
                  .is_stepwise = true,
-                 .derived = [](const metrics_line& line) -> std::optional<double> {
+                 .source = [](const metrics_line& line) -> std::optional<double> {
                      if (line.radii.empty()) return std::nullopt;
                      return std::accumulate(line.radii.begin(), line.radii.end(), 0.0) /
                             static_cast<double>(line.radii.size());
@@ -103,7 +109,7 @@ inline constexpr std::array quantities = {
                  .gauge = "rldp_epsilon_progress",
                  .tag = "privacy/progress_epsilon",
                  .when = moment::price,
-                 .derived = [](const metrics_line& line) -> std::optional<double> {
+                 .source = [](const metrics_line& line) -> std::optional<double> {
                      if (line.progress.step <= 0) return std::nullopt;
                      return line.progress.epsilon;
                  }},
@@ -116,7 +122,7 @@ inline constexpr std::array quantities = {
                  .tag = "held_out/perplexity",
                  .when = moment::evaluation,
                  .is_logarithmic = true,
-                 .field = &metrics_line::eval_perplexity,
+                 .source = &metrics_line::eval_perplexity,
                  .within = &metrics_line::eval_perplexity_in},
     quantity_row{.which = quantity::value_nats,
                  .name = "value_nats",
@@ -126,7 +132,7 @@ inline constexpr std::array quantities = {
                  .gauge = "rldp_value_nats",
                  .tag = "held_out/value_nats",
                  .when = moment::evaluation,
-                 .field = &metrics_line::eval_value_nats},
+                 .source = &metrics_line::eval_value_nats},
     quantity_row{.which = quantity::value_token_nats,
                  .name = "value_token_nats",
                  .column = "eval_value_token_nats",
@@ -135,7 +141,7 @@ inline constexpr std::array quantities = {
                  .gauge = "rldp_value_token_nats",
                  .tag = "held_out/value_token_nats",
                  .when = moment::evaluation,
-                 .field = &metrics_line::eval_value_token_nats,
+                 .source = &metrics_line::eval_value_token_nats,
                  .within = &metrics_line::eval_value_token_nats_in},
     quantity_row{.which = quantity::accuracy,
                  .name = "accuracy",
@@ -145,7 +151,7 @@ inline constexpr std::array quantities = {
                  .gauge = "rldp_accuracy_ratio",
                  .tag = "held_out/accuracy",
                  .when = moment::evaluation,
-                 .field = &metrics_line::eval_accuracy,
+                 .source = &metrics_line::eval_accuracy,
                  .within = &metrics_line::eval_accuracy_in},
     quantity_row{.which = quantity::rate_factor,
                  .name = "rate_factor",
@@ -157,7 +163,7 @@ inline constexpr std::array quantities = {
                  .when = moment::step,
                  .is_logarithmic = true,
                  .is_stepwise = true,
-                 .derived = [](const metrics_line& line) -> std::optional<double> {
+                 .source = [](const metrics_line& line) -> std::optional<double> {
                      if (!line.steered) return std::nullopt;
                      return line.steered->lr_factor;
                  }},
@@ -169,20 +175,18 @@ inline constexpr std::array quantities = {
                  .gauge = "rldp_controller_trust_ratio",
                  .tag = "controller/trust",
                  .when = moment::step,
-                 .derived = [](const metrics_line& line) -> std::optional<double> {
+                 .source = [](const metrics_line& line) -> std::optional<double> {
                      if (!line.steered) return std::nullopt;
                      return line.steered->trust;
                  }}};
 
 namespace detail {
 constexpr bool stand_in_order() {
-    for (std::size_t i = 0; i < quantities.size(); ++i) {
-        const auto& row = quantities[i];
-        if (row.which != static_cast<quantity>(i) || (row.field == nullptr) == (row.derived == nullptr)) return false;
-    }
+    for (std::size_t i = 0; i < quantities.size(); ++i)
+        if (quantities[i].which != static_cast<quantity>(i)) return false;
     return quantities.back().which == quantity::trust;  // the last
 }
-static_assert(stand_in_order(), "a quantity has one row, where its number says, with one place that its value is from");
+static_assert(stand_in_order(), "a quantity has one row, where its number says");
 }  // namespace detail
 
 /// A value of each quantity; NaN where there is none yet.
