@@ -8,6 +8,7 @@
 #include "app/http_options.hpp"
 #include "app/words.hpp"
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/output.hpp"
 #include "eval/experiments/cell_files.hpp"
 #include "eval/experiments/shards.hpp"
@@ -39,18 +40,15 @@ void add_grid_options(CLI::App& command, grid_options& given, const std::string&
     command.add_flag("--quiet", given.quiet, "no progress");
 }
 
-std::filesystem::path find_directory(const grid_options& given, const std::string& kind) {
-    if (given.out.empty())
-        return std::filesystem::path("runs") / (std::filesystem::path(given.config).stem().string() + "-" + kind);
+std::filesystem::path find_directory(const grid_options& given, const std::filesystem::path& file,
+                                     const std::string& kind) {
+    if (given.out.empty()) return std::filesystem::path("runs") / (file.stem().string() + "-" + kind);
     const auto clean = std::filesystem::path(given.out).lexically_normal();
     return clean.has_filename() ? clean : clean.parent_path();
 }
 
-eval::run_settings make_run_settings(const grid_options& given, const std::filesystem::path& out) {
-    return {.config = given.config, .set = given.set, .out = out, .jobs = given.jobs, .audit = given.audit};
-}
-
-std::unique_ptr<monitor::http_server> shown(const monitor::http_options& how, const std::filesystem::path& directory) {
+std::unique_ptr<monitor::http_server> show_dashboard(const monitor::http_options& how,
+                                                     const std::filesystem::path& directory) {
     if (how.address.empty()) return nullptr;
     auto out =
         std::make_unique<monitor::http_server>(monitor::to_dashboard_config(how), std::vector{directory}, RLDP_VERSION);
@@ -58,11 +56,13 @@ std::unique_ptr<monitor::http_server> shown(const monitor::http_options& how, co
     return out;
 }
 
-std::string command_line(const std::string& kind, const grid_options& given, const std::filesystem::path& out,
-                         const std::vector<std::string>& words) {
-    std::vector<std::string> all = {"rldp", kind};
-    if (!given.config.empty()) all.push_back(given.config);
-    all.insert(all.end(), words.begin(), words.end());
+namespace {
+
+/// For a shell: each word quoted where it needs it.
+std::string command_line(const grid_options& given, const std::filesystem::path& out,
+                         const std::vector<std::string>& command) {
+    std::vector<std::string> all = {"rldp"};
+    all.insert(all.end(), command.begin(), command.end());
     for (const auto& text : given.set) all.insert(all.end(), {"--set", text});
     if (given.shard != grid_options{}.shard) all.insert(all.end(), {"--shard", given.shard});
     if (given.jobs > 1) all.insert(all.end(), {"--jobs", std::to_string(given.jobs)});
@@ -73,23 +73,13 @@ std::string command_line(const std::string& kind, const grid_options& given, con
     return line;
 }
 
-void collect_shards(const grid_options& given, const std::filesystem::path& out, const eval::grid& what) {
-    for (const auto& from : given.collect)
-        say(stderr, "{}: {} cells collected\n", from, eval::collect(out, what, from));
-}
-
-void print_pages(const std::filesystem::path& out, const std::string& kind) {
-    say("{}\nfor the owner of the data only: {}\n", (out / (kind + ".html")).string(),
-        eval::grid_directory{out}.owner_page().string());
-}
-
-int grid_status(bool finished, const std::filesystem::path& out, const std::vector<eval::cell>& chosen,
-                const std::string& command) {
-    if (!finished) {
+/// The exit status, after saying how to go on.
+int find_status(const eval::experiment_outcome& came, const std::filesystem::path& out, const std::string& command) {
+    if (!came.finished) {
         say(stderr, "rldp: interrupted; nothing is lost, go on with: {}\n", command);
         return static_cast<int>(errc::interrupted);
     }
-    const auto failed = std::count_if(chosen.begin(), chosen.end(), [&](const auto& one) {
+    const auto failed = std::count_if(came.own.begin(), came.own.end(), [&](const auto& one) {
         const eval::cell_files files{out, one.id};
         return eval::read_result(files).state != eval::cell_state::done || eval::read_history(files).failure;
     });
@@ -97,6 +87,33 @@ int grid_status(bool finished, const std::filesystem::path& out, const std::vect
     say(stderr, "rldp: {} cell{} failed or did not end (see {}); try again with: {}\n", failed, failed == 1 ? "" : "s",
         eval::grid_directory{out}.owner_page().string(), command);
     return static_cast<int>(errc::failed);
+}
+
+}  // namespace
+
+int run_experiment(const grid_options& given, const eval::experiment& what, const std::filesystem::path& out,
+                   const std::vector<std::string>& command) {
+    const eval::experiment_settings settings{
+        .how = {.config = given.config, .set = given.set, .out = out, .jobs = given.jobs, .audit = given.audit},
+        .part = eval::shard_from(given.shard),
+        .chosen = eval::selection_from(given.only, what.what.axes),
+        .quiet = given.quiet};
+    eval::claim_directory(out, what.what);
+    const append_file lock(out / "grid.lock");
+    const auto dashboard = show_dashboard(given.dashboard, out);
+    for (const auto& from : given.collect)
+        say(stderr, "{}: {} cells collected\n", from, eval::collect(out, what.what, from));
+    if (!what.warning.empty()) say(stderr, "{}\n", what.warning);
+
+    const auto came = eval::run_experiment(what, settings);
+    const auto line = command_line(given, out, command);
+    const auto files = what.report(came.cells, line);
+    eval::write_files(out, what.what.kind, files, came.cells);
+    say_text(given.json ? files.json : files.text);
+    if (!given.json)
+        say("{}\nfor the owner of the data only: {}\n", (out / (what.what.kind + ".html")).string(),
+            eval::grid_directory{out}.owner_page().string());
+    return find_status(came, out, line);
 }
 
 }  // namespace rldp::app

@@ -59,7 +59,7 @@ int prepare(const prepare_arguments& given) {
     make_directory(work);
     const append_file lock(work / "lock");
     claim(work, given.config, what);
-    const auto dashboard = shown(given.dashboard, work);
+    const auto dashboard = show_dashboard(given.dashboard, work);
     const auto begin = std::chrono::steady_clock::now();
     const auto passed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
     auto made = eval::prepare_controller(

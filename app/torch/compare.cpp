@@ -5,16 +5,9 @@
 
 #include "app/commands.hpp"
 #include "app/grids/grid_command.hpp"
-#include "base/error.hpp"
-#include "base/files.hpp"
-#include "base/kinds.hpp"
-#include "base/output.hpp"
 #include "config/config.hpp"
 #include "config/open_keys.hpp"
-#include "eval/experiments/comparison_files.hpp"
-#include "eval/experiments/owner_page.hpp"
-#include "eval/experiments/progress.hpp"
-#include "eval/experiments/shards.hpp"
+#include "eval/experiments/compare_grid.hpp"
 #include "models/architecture/model_config.hpp"
 #include "run/artifacts/run_directory.hpp"
 
@@ -26,31 +19,14 @@ struct compare_arguments : grid_options {
     eval::compare_options grid;
 };
 
-std::vector<std::string> list_arguments(const eval::compare_options& given) {
-    std::vector<std::string> out = {"--methods", given.methods, "--epsilons", given.epsilons, "--seeds", given.seeds};
-    if (given.tune_lr.empty()) return out;
-    out.insert(out.end(), {"--tune-lr", given.tune_lr, "--tune-seeds", given.tune_seeds});
-    if (given.tune_records) out.insert(out.end(), {"--tune-records", std::to_string(*given.tune_records)});
+std::vector<std::string> list_command(const compare_arguments& given) {
+    const auto& grid = given.grid;
+    std::vector<std::string> out = {"compare",    given.config,  "--methods", grid.methods,
+                                    "--epsilons", grid.epsilons, "--seeds",   grid.seeds};
+    if (grid.tune_lr.empty()) return out;
+    out.insert(out.end(), {"--tune-lr", grid.tune_lr, "--tune-seeds", grid.tune_seeds});
+    if (grid.tune_records) out.insert(out.end(), {"--tune-records", std::to_string(*grid.tune_records)});
     return out;
-}
-
-std::vector<eval::measured> measure(const std::vector<eval::compare_cell>& cells, const std::filesystem::path& out) {
-    std::vector<eval::measured> all;
-    for (const auto& one : cells) all.push_back({one, eval::read_result({out, one.run.id})});
-    return all;
-}
-
-std::vector<eval::compare_cell> at_own_rates(const eval::compare_plan& plan, const std::filesystem::path& out) {
-    return eval::tuned_cells(plan, eval::chosen(eval::tunings(plan, measure(plan.cells, out))));
-}
-
-bool run_stage(std::vector<eval::compare_cell> cells, eval::stage when, const eval::selection& chosen,
-               const compare_arguments& given, const std::filesystem::path& out) {
-    std::erase_if(cells, [&](const auto& one) { return one.when != when; });
-    const auto runs = chosen_runs(eval::take_shard(cells, eval::shard_from(given.shard)), chosen);
-    auto how = make_run_settings(given, out);
-    if (when == eval::stage::tuning) how.audit = false;  // on made-up records there is nobody to betray
-    return eval::run_cells(runs, how, eval::progress_on_terminal(runs.size(), out, given.quiet));
 }
 
 /// All methods at one rate: where the configuration leaves it open, the one that a run would choose.
@@ -64,30 +40,8 @@ void settle_rate(compare_arguments& given) {
 int run(compare_arguments given) {
     settle_rate(given);
     const auto plan = eval::plan_compare(given.grid, eval::make_resolver(given.config, given.set));
-    const auto chosen = eval::selection_from(given.only, plan.what.axes);
-    const auto shard = eval::shard_from(given.shard);
-    const auto out = find_directory(given, "compare");
-    eval::claim_directory(out, plan.what);
-    const append_file lock(out / "grid.lock");
-    collect_shards(given, out, plan.what);
-    const auto dashboard = shown(given.dashboard, out);
-
-    const auto run_all = [&](const std::vector<eval::compare_cell>& of, eval::stage when) {
-        return run_stage(of, when, chosen, given, out);
-    };
-    bool finished = run_all(plan.cells, eval::stage::common) && run_all(plan.cells, eval::stage::tuning);
-    auto cells = plan.cells;
-    const auto tuned = at_own_rates(plan, out);
-    cells.insert(cells.end(), tuned.begin(), tuned.end());
-    finished = finished && run_all(tuned, eval::stage::tuned);
-
-    const auto command = command_line("compare", given, out, list_arguments(given.grid));
-    const auto report = eval::make_report(plan, measure(cells, out), command);
-    eval::write_files(out, report);
-    eval::write_owner_files(out, eval::read_owned(out, chosen_runs(cells)));
-    say_text(given.json ? eval::compare_json(report) : eval::compare_text(report));
-    if (!given.json) print_pages(out, "compare");
-    return grid_status(finished, out, chosen_runs(eval::take_shard(cells, shard), chosen), command);
+    return run_experiment(given, eval::make_experiment(plan), find_directory(given, given.config, plan.what.kind),
+                          list_command(given));
 }
 
 }  // namespace

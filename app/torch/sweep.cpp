@@ -1,15 +1,8 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "app/commands.hpp"
 #include "app/grids/grid_command.hpp"
-#include "base/files.hpp"
-#include "base/output.hpp"
-#include "eval/experiments/owner_page.hpp"
-#include "eval/experiments/progress.hpp"
-#include "eval/experiments/shards.hpp"
 #include "eval/experiments/sweep.hpp"
 
 namespace rldp::app {
@@ -21,35 +14,13 @@ struct sweep_arguments : grid_options {
     std::string seeds;
 };
 
-std::vector<std::string> list_arguments(const sweep_arguments& given) {
-    std::vector<std::string> out;
-    for (const auto& text : given.grid) out.insert(out.end(), {"--grid", text});
-    if (!given.seeds.empty()) out.insert(out.end(), {"--seeds", given.seeds});
-    return out;
-}
-
 int run(const sweep_arguments& given) {
     const auto plan = eval::plan_sweep(given.grid, given.seeds, eval::make_resolver(given.config, given.set));
-    const auto chosen = eval::selection_from(given.only, plan.what.axes);
-    const auto out = find_directory(given, "sweep");
-    eval::claim_directory(out, plan.what);
-    const append_file lock(out / "grid.lock");
-    collect_shards(given, out, plan.what);
-    const auto dashboard = shown(given.dashboard, out);
-
-    const auto runs = chosen_runs(eval::take_shard(plan.cells, eval::shard_from(given.shard)), chosen);
-    const bool finished =
-        eval::run_cells(runs, make_run_settings(given, out), eval::progress_on_terminal(runs.size(), out, given.quiet));
-
-    const auto command = command_line("sweep", given, out, list_arguments(given));
-    std::vector<eval::swept> cells;
-    for (const auto& one : plan.cells) cells.push_back({one, eval::read_result({out, one.run.id})});
-    const auto report = eval::make_report(plan, std::move(cells), command);
-    eval::write_files(out, report);
-    eval::write_owner_files(out, eval::read_owned(out, chosen_runs(plan.cells)));
-    say_text(given.json ? eval::sweep_json(report) : eval::sweep_text(report));
-    if (!given.json) print_pages(out, "sweep");
-    return grid_status(finished, out, runs, command);
+    std::vector<std::string> command = {"sweep", given.config};
+    for (const auto& text : given.grid) command.insert(command.end(), {"--grid", text});
+    if (!given.seeds.empty()) command.insert(command.end(), {"--seeds", given.seeds});
+    return run_experiment(given, eval::make_experiment(plan), find_directory(given, given.config, plan.what.kind),
+                          command);
 }
 
 }  // namespace

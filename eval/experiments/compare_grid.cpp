@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <string_view>
 
@@ -13,31 +14,31 @@
 #include "config/methods.hpp"
 #include "data/units/corpus.hpp"
 #include "eval/experiments/compare_grid.hpp"
-#include "eval/experiments/grid.hpp"
+#include "eval/experiments/comparison_files.hpp"
 
 namespace rldp::eval {
 namespace {
 
 // The base configuration is made for the controller: what it says about noise, statistics and radii is not the
 // baselines' and goes back to each method's own default.
-variant baseline(const std::string& name, const std::string& sentence, std::vector<std::string> more = {}) {
+arm baseline(const std::string& name, const std::string& sentence, std::vector<std::string> more = {}) {
     const auto method = more.empty() ? "method.name=\"" + name + "\"" : more.front();
-    variant out{name, role::baseline, sentence, {method}};
+    arm out{name, sentence, {method}};
     for (const char* reset :
          {"noise.policy=null", "noise.statistics_share=null", "noise.allocation=null", "rl.state=null",
           "rl.controller=null", "rl.signer=null", "clip.groups=null", "clip.initial=null"})
-        out.overrides.emplace_back(reset);
-    if (!more.empty()) out.overrides.insert(out.overrides.end(), more.begin() + 1, more.end());
+        out.set.emplace_back(reset);
+    if (!more.empty()) out.set.insert(out.set.end(), more.begin() + 1, more.end());
     return out;
 }
 
-variant rldp_with(const std::string& name, role part, const std::string& sentence, std::vector<std::string> changes) {
+arm rldp_with(const std::string& name, role part, const std::string& sentence, std::vector<std::string> changes) {
     changes.insert(changes.begin(), "method.name=\"rldp\"");
-    return {name, part, sentence, std::move(changes)};
+    return {name, sentence, std::move(changes), {}, part};
 }
 
-std::vector<variant> baselines() {
-    std::vector<variant> out;
+std::vector<arm> baselines() {
+    std::vector<arm> out;
     for (const auto& row : config::methods()) {
         if (row.steered()) continue;
         out.push_back(baseline(row.name, row.sentence));
@@ -48,7 +49,7 @@ std::vector<variant> baselines() {
     return out;
 }
 
-std::vector<variant> ours_and_controls() {
+std::vector<arm> ours_and_controls() {
     const auto control = [](const std::string& name, const std::string& sentence, std::vector<std::string> changes) {
         return rldp_with(name, role::control, sentence, std::move(changes));
     };
@@ -70,7 +71,7 @@ std::vector<variant> ours_and_controls() {
     };
 }
 
-bool belongs(const variant& one, const std::string& word) {
+bool belongs(const arm& one, const std::string& word) {
     if (word == "all") return one.part != role::control;
     if (word == "controls") return one.part == role::control;
     return one.name == word;
@@ -84,7 +85,7 @@ bool belongs(const variant& one, const std::string& word) {
 
 }  // namespace
 
-const std::vector<variant>& compared_methods() {
+const std::vector<arm>& compared_methods() {
     static const auto all = [] {
         auto list = baselines();
         for (auto& one : ours_and_controls()) list.push_back(std::move(one));
@@ -93,7 +94,7 @@ const std::vector<variant>& compared_methods() {
     return all;
 }
 
-std::vector<variant> methods_from(const std::string& list) {
+std::vector<arm> methods_from(const std::string& list) {
     std::set<std::string> chosen;
     for (const auto& word : distinct_list("--methods", list)) {
         bool known = false;
@@ -101,24 +102,10 @@ std::vector<variant> methods_from(const std::string& list) {
             if (belongs(one, word)) known = true, chosen.insert(one.name);
         if (!known) unknown(word);
     }
-    std::vector<variant> out;
+    std::vector<arm> out;
     for (const auto& one : compared_methods())
         if (chosen.count(one.name)) out.push_back(one);
     return out;
-}
-
-std::string name_of(role part) {
-    switch (part) {
-        case role::baseline:
-            return "baseline";
-        case role::ours:
-            return "ours";
-        case role::control:
-            return "control";
-        case role::unsound:
-            return "unsound";
-    }
-    bug("a role without a name");
 }
 
 namespace {
@@ -146,47 +133,50 @@ std::int64_t tuning_records(const compare_options& given, const json& base) {
     return std::min(records, limits::most_synthetic_records);
 }
 
-// At the base's learning rate.
-compare_cell make_cell(stage when, const variant& method, double epsilon, std::int64_t seed, const compare_plan& plan) {
-    const bool tunes = when == stage::tuning;
-    compare_cell out{{}, when, method.name, epsilon, seed, plan.base_lr};
-    out.run.id = fmt::format("{}{}-eps{}-seed{}", tunes ? "tune-" : "", method.name, epsilon, seed);
-    out.run.at = {{"method", method.name}, {"epsilon", fmt::format("{}", epsilon)}, {"stage", name_of(when)}};
-    out.run.at[tunes ? "tune_seed" : "seed"] = std::to_string(seed);
-    out.run.overrides = method.overrides;
-    out.run.overrides.push_back(fmt::format("privacy.epsilon={}", epsilon));
-    const auto equal = equal_footing(seed, tunes || plan.made_up, plan.what.base);
-    out.run.overrides.insert(out.run.overrides.end(), equal.begin(), equal.end());
+/// At the base's learning rate.
+cell make_cell(const compare_plan& plan, const arm& method, double epsilon, std::int64_t seed, bool trial) {
+    cell out{.id = fmt::format("{}{}-eps{}-seed{}", trial ? "tune-" : "", method.name, epsilon, seed),
+             .at = {{"method", method.name},
+                    {"epsilon", fmt::format("{}", epsilon)},
+                    {"stage", trial ? "tuning" : "common"},
+                    {trial ? "tune_seed" : "seed", std::to_string(seed)}},
+             .overrides = method.set,
+             .arm = method.name,
+             .epsilon = epsilon,
+             .seed = seed,
+             .trial = trial};
+    out.overrides.push_back(fmt::format("privacy.epsilon={}", epsilon));
+    const auto equal = equal_footing(seed, trial || plan.made_up, plan.what.base);
+    out.overrides.insert(out.overrides.end(), equal.begin(), equal.end());
     return out;
 }
 
-void set_rate(compare_cell& of, double lr) {
-    of.lr = lr;
-    of.run.id += fmt::format("-lr{}", lr);
-    of.run.overrides.push_back(fmt::format("train.lr={}", lr));
+void set_rate(cell& of, std::size_t number, double lr) {
+    of.setting = number;
+    of.id += fmt::format("-lr{}", lr);
+    of.overrides.push_back(fmt::format("train.lr={}", lr));
 }
 
-compare_cell tuning_cell(const compare_plan& plan, const variant& method, double epsilon, std::int64_t seed,
-                         double lr) {
-    auto out = make_cell(stage::tuning, method, epsilon, seed, plan);
-    set_rate(out, lr);
-    out.run.at["tune_lr"] = fmt::format("{}", lr);
-    out.run.overrides.push_back(fmt::format("data.path=\"{}{}\"", synthetic_prefix, plan.tuning_records));
-    out.run.overrides.emplace_back("data.ids_mapping=null");
+cell make_trial(const compare_plan& plan, const arm& method, double epsilon, std::int64_t seed, std::size_t rate) {
+    auto out = make_cell(plan, method, epsilon, seed, true);
+    set_rate(out, rate, plan.rates[rate]);
+    out.at["tune_lr"] = fmt::format("{}", plan.rates[rate]);
+    out.overrides.push_back(fmt::format("data.path=\"{}{}\"", synthetic_prefix, plan.tuning_records));
+    out.overrides.emplace_back("data.ids_mapping=null");
     return out;
 }
 
 void add_cells(compare_plan& plan) {
     for (const auto epsilon : plan.epsilons)
-        for (const auto& method : plan.methods)
-            for (const auto seed : plan.seeds)
-                plan.cells.push_back(make_cell(stage::common, method, epsilon, seed, plan));
-    for (const auto epsilon : plan.epsilons)
-        for (const auto& method : plan.methods)
-            for (const auto lr : plan.rates)
+        for (const auto& method : plan.methods) {
+            for (const auto seed : plan.seeds) plan.common.push_back(make_cell(plan, method, epsilon, seed, false));
+            for (std::size_t rate = 0; rate < plan.rates.size(); ++rate)
                 for (const auto seed : plan.tune_seeds)
-                    plan.cells.push_back(tuning_cell(plan, method, epsilon, seed, lr));
-    for (std::size_t i = 0; i < plan.cells.size(); ++i) plan.cells[i].number = i;
+                    plan.trials.push_back(make_trial(plan, method, epsilon, seed, rate));
+        }
+    std::size_t number = 0;
+    for (auto* cells : {&plan.common, &plan.trials})
+        for (auto& one : *cells) one.number = number++;
 }
 
 std::vector<axis> list_axes(const compare_plan& plan) {
@@ -196,7 +186,7 @@ std::vector<axis> list_axes(const compare_plan& plan) {
     out.push_back({"tune_lr", as_text(plan.rates)});
     out.push_back({"tune_seed", as_text(plan.tune_seeds)});
     out.push_back({"tune_records", {std::to_string(plan.tuning_records)}});
-    out.push_back({"stage", {name_of(stage::common), name_of(stage::tuning), name_of(stage::tuned)}});
+    out.push_back({"stage", {"common", "tuning", "tuned"}});
     return out;
 }
 
@@ -207,10 +197,6 @@ void check_apart(const compare_plan& plan) {
 }
 
 }  // namespace
-
-std::string name_of(stage which) {
-    return which == stage::common ? "common" : which == stage::tuning ? "tuning" : "tuned";
-}
 
 compare_plan plan_compare(const compare_options& given, const resolver& resolve) {
     compare_plan plan;
@@ -230,28 +216,49 @@ compare_plan plan_compare(const compare_options& given, const resolver& resolve)
         plan.tune_seeds = seed_list("--tune-seeds", given.tune_seeds);
         plan.tuning_records = tuning_records(given, base);
         check_apart(plan);
+        for (auto& method : plan.methods) method.tuned = {{"train.lr", as_text(plan.rates)}};
     }
     add_cells(plan);
-    for (auto& one : plan.cells) resolve_cell(one.run, resolve);
+    for (auto* cells : {&plan.common, &plan.trials})
+        for (auto& one : *cells) resolve_cell(one, resolve);
     plan.what.axes = list_axes(plan);
     for (const char* set : {"method.name", "privacy.epsilon"}) erase_key(base, set);
     erase_footing(base, plan.made_up);
     return plan;
 }
 
-std::vector<compare_cell> tuned_cells(const compare_plan& plan, const std::vector<chosen_rate>& rates) {
-    std::vector<compare_cell> out;
-    for (const auto& chosen : rates) {
-        if (chosen.lr == plan.base_lr) continue;
-        for (auto one : plan.cells) {
-            if (one.when != stage::common || one.method != chosen.method || one.epsilon != chosen.epsilon) continue;
-            one.when = stage::tuned;
-            one.run.at["stage"] = name_of(one.when);
-            set_rate(one, chosen.lr);
-            out.push_back(std::move(one));
+std::vector<tuned_arm> tune(const compare_plan& plan, const std::vector<measured>& cells) {
+    const auto settings = [](const arm& method) {
+        std::vector<arm_setting> out;
+        for (const auto& one : method.tuned)
+            for (const auto& value : one.values) out.push_back({one.name + "=" + value});
+        return out.empty() ? std::vector<arm_setting>{{}} : out;
+    };
+    const auto value = [](const run_summary& done) { return done.perplexity_after; };
+    return tune(plan.methods, plan.epsilons, {settings, value, std::less<double>()}, cells);
+}
+
+std::vector<cell> tuned_cells(const compare_plan& plan, const std::vector<tuned_arm>& tuned) {
+    std::vector<cell> out;
+    for (const auto& one : tuned) {
+        if (!one.chosen || plan.rates[*one.chosen] == plan.base_lr) continue;
+        for (auto at_own : plan.common) {
+            if (at_own.arm != one.arm || at_own.epsilon != one.epsilon) continue;
+            at_own.at["stage"] = "tuned";
+            set_rate(at_own, *one.chosen, plan.rates[*one.chosen]);
+            out.push_back(std::move(at_own));
         }
     }
     return out;
+}
+
+experiment make_experiment(const compare_plan& plan) {
+    return {.what = plan.what,
+            .stages = {[plan](const auto&) { return plan.common; }, [plan](const auto&) { return plan.trials; },
+                       [plan](const auto& cells) { return tuned_cells(plan, tune(plan, cells)); }},
+            .report = [plan](std::vector<measured> cells, const std::string& command) {
+                return to_files(make_report(plan, std::move(cells), command));
+            }};
 }
 
 }  // namespace rldp::eval

@@ -1,54 +1,17 @@
 #pragma once
-// What a grid of runs cost, and what a comparison says in numbers.
+// What a comparison says in numbers.
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "eval/experiments/cell_files.hpp"
+#include "eval/experiments/arms.hpp"
 #include "eval/experiments/compare_grid.hpp"
-#include "eval/experiments/grid.hpp"
+#include "eval/experiments/results.hpp"
 
 namespace rldp::eval {
 
-// Expense. What a grid of runs cost.
-
-/// Over the cells that have begun.
-struct expense {
-    double epsilon = 0, delta = 0;   ///< summed over the cells of real data with a bound (basic composition)
-    std::size_t bounded = 0;         ///< those cells
-    std::size_t unbounded = 0;       ///< cells that read real data without any bound
-    std::size_t made_up = 0;         ///< cells of made-up data, whatever they promise
-    std::vector<data_split> splits;  ///< of the cells of real data, each once
-    bool raw = false;                ///< whether one of them published exact figures of held-out units
-
-    /// The ledger's first line commits to the whole run, whether it has ended or not.
-    void add(const cell& which, const cell_result& result);
-
-    /// Why `epsilon` and `delta` bound nothing; empty where they do. They need a bound of every cell, one kind of unit,
-    /// and where exact figures were published one split: a unit that one cell trains on may be in another's held-out
-    /// perplexity, which no bound covers (docs/privacy.md §7).
-    std::string why_no_sum() const;
-};
-
-std::vector<std::string> expense_sentences(const expense& cost);
-
-/// {"epsilon_sum", "delta_sum", "no_sum_because", counts of cells}; sums are null where there is none.
-nlohmann::ordered_json to_json(const expense& cost);
-
-// Comparison. Its numbers, from the cells' results alone.
-
-/// Mean and deviation (n−1) of n values; both absent without a value, the deviation also with one.
-struct statistic {
-    std::size_t n = 0;
-    std::optional<double> mean, deviation;
-};
-statistic compute_statistic(const std::vector<double>& values);
-
-struct measured {
-    compare_cell where;
-    cell_result result;
-};
+// Its numbers, from the cells' results alone.
 
 /// A method at one ε, over seeds. Only cells that are done count.
 struct score {
@@ -92,27 +55,16 @@ struct comparison {
     std::size_t reached() const;
 };
 
-/// Over the cells at one learning rate each: the common ones, or those of tuned().
+/// Over the cells at one learning rate each: the common ones, or those at each method's own.
 comparison compare(const compare_plan& plan, const std::vector<const measured*>& cells);
-
-/// Mean end perplexity of a method at each rate, over tuning's seeds.
-struct tuning {
-    std::string method;
-    double epsilon = 0;
-    std::vector<statistic> end;  ///< of each rate of the plan
-    std::optional<double> best;  ///< lowest mean, the first in a tie; absent until every cell has ended
-    bool at_edge = false;        ///< the best is the grid's first or last rate: a wider grid may be better
-};
-std::vector<tuning> tunings(const compare_plan& plan, const std::vector<measured>& cells);
-std::vector<chosen_rate> chosen(const std::vector<tuning>& all);
 
 /// Those of one method and ε.
 std::vector<const measured*> cells_at(const std::vector<const measured*>& cells, const std::string& method,
                                       double epsilon);
-std::vector<const measured*> common(const std::vector<measured>& cells);
-/// The cells at each method's own rate: tuned ones, and common ones where the base's rate is the best.
-std::vector<const measured*> tuned(const std::vector<measured>& cells, const std::vector<chosen_rate>& rates);
-
-expense sum_expense(const std::vector<measured>& cells);
+/// At the base's rate.
+std::vector<const measured*> common_cells(const std::vector<measured>& cells);
+/// At each method's own rate, where one is chosen: tuned ones, and common ones where the base's rate is the best.
+std::vector<const measured*> cells_at_own_rate(const compare_plan& plan, const std::vector<measured>& cells,
+                                               const std::vector<tuned_arm>& tuned);
 
 }  // namespace rldp::eval

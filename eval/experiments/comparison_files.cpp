@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/files.hpp"
-#include "eval/experiments/cell_json.hpp"
 #include "eval/experiments/comparison_files.hpp"
 #include "run/artifacts/formatting.hpp"
 #include "run/artifacts/json_number.hpp"
@@ -18,11 +16,6 @@ std::size_t count(const score& one, cell_state state) {
     return found == one.cells.end() ? 0 : found->second;
 }
 
-bool any_insecure(const compare_report& report) {
-    return std::any_of(report.cells.begin(), report.cells.end(),
-                       [](const auto& one) { return one.result.summary && one.result.summary->insecure_reproducible; });
-}
-
 // What the cells have in common besides their contract.
 std::string footing(const compare_report& report) {
     const std::string split = report.plan.made_up
@@ -30,24 +23,11 @@ std::string footing(const compare_report& report) {
                                     "subset and the initial adapters."
                                   : "All cells share one split of the data and one evaluation subset, and those of "
                                     "one seed the initial adapters.";
-    return split + (any_insecure(report) ? " Cells of one seed share draws and noise too."
-                                         : " Draws and noise are each run's own secret.");
+    return split + (any_insecure(report.cells) ? " Cells of one seed share draws and noise too."
+                                               : " Draws and noise are each run's own secret.");
 }
 
 }  // namespace
-
-std::string short_number(double value) {
-    if (std::isnan(value)) return "not a number";
-    if (std::isinf(value)) return value > 0 ? "∞" : "−∞";
-    return fmt::format("{:.4g}", value);
-}
-
-std::string in_words(const statistic& of) {
-    if (!of.mean) return "–";
-    auto out = short_number(*of.mean);
-    if (of.deviation) out += " ± " + fmt::format("{:.2g}", *of.deviation);
-    return out;
-}
 
 std::string in_words(const std::vector<std::int64_t>& seeds) {
     return seeds.empty() ? "–" : fmt::format("{}", fmt::join(seeds, ", "));
@@ -92,8 +72,8 @@ std::vector<std::string> tuning_sentences(const compare_report& report) {
     out.emplace_back(
         "The sampling rate of tuning is the real run's as far as the number of made-up records makes it so "
         "(--tune-records); what is best on made-up records need not be best on the real ones.");
-    const auto edges = std::count_if(report.tuning_results.begin(), report.tuning_results.end(),
-                                     [](const auto& one) { return one.at_edge; });
+    const auto edges =
+        std::count_if(report.tuned.begin(), report.tuned.end(), [](const auto& one) { return one.at_edge; });
     if (edges > 0)
         out.push_back(fmt::format(
             "{} of the rates chosen lie at the edge of the grid (marked *): a wider grid may be better.", edges));
@@ -103,11 +83,7 @@ std::vector<std::string> tuning_sentences(const compare_report& report) {
 std::vector<std::string> caveats(const compare_report& report) {
     std::vector<std::string> out = {
         footing(report),
-        report.cost.raw
-            ? "Held-out perplexity is raw information about Eval units: it lies outside of every run's contract, "
-              "and choosing a method by this table is a choice made with it."
-            : "Held-out figures carry the noise of looks at held-out units, within each run's contract: "
-              "differences that are smaller than it say nothing.",
+        choosing_sentence(report.cost),
         "The best baseline is the one of the lowest mean at that ε, chosen after the fact: that makes the bar for RLDP "
         "a little higher, not lower.",
         "Deviations are over seeds (n−1); with few seeds they say little, and nothing of how another split would do "
@@ -116,7 +92,7 @@ std::vector<std::string> caveats(const compare_report& report) {
     for (const auto& method : report.plan.methods)
         if (method.part == role::unsound)
             out.push_back(method.name + " has no guarantee at any ε; it is shown and never compared.");
-    if (any_insecure(report))
+    if (any_insecure(report.cells))
         out.emplace_back("noise.insecure_reproducible is on: NONE of these runs has any guarantee.");
     return out;
 }
@@ -128,10 +104,8 @@ using json = nlohmann::ordered_json;
 json plan_json(const compare_plan& plan) {
     json methods = json::array();
     for (const auto& one : plan.methods)
-        methods.push_back({{"name", one.name},
-                           {"role", name_of(one.part)},
-                           {"sentence", one.sentence},
-                           {"overrides", one.overrides}});
+        methods.push_back(
+            {{"name", one.name}, {"role", name_of(one.part)}, {"sentence", one.sentence}, {"overrides", one.set}});
     json out = {{"methods", methods},
                 {"epsilons", plan.epsilons},
                 {"seeds", plan.seeds},
@@ -185,24 +159,18 @@ json comparison_json(const comparison& of) {
 }
 
 json tuning_json(const compare_report& report) {
+    const auto& all = report.plan.rates;
     json out = json::array();
-    for (const auto& one : report.tuning_results) {
+    for (const auto& one : report.tuned) {
         json rates = json::array();
-        for (std::size_t i = 0; i < report.plan.rates.size(); ++i)
-            rates.push_back({{"lr", report.plan.rates[i]}, {"end_perplexity", to_json(one.end[i])}});
-        out.push_back({{"method", one.method},
+        for (std::size_t i = 0; i < one.tried.size(); ++i)
+            rates.push_back({{"lr", all[i]}, {"end_perplexity", to_json(one.tried[i])}});
+        out.push_back({{"method", one.arm},
                        {"epsilon", one.epsilon},
-                       {"lr", to_json(one.best)},
+                       {"lr", one.chosen ? json(all[*one.chosen]) : json(nullptr)},
                        {"at_the_edge", one.at_edge},
                        {"rates", rates}});
     }
-    return out;
-}
-
-json cell_json(const measured& one) {
-    json out = {{"id", one.where.run.id},       {"stage", name_of(one.where.when)}, {"method", one.where.method},
-                {"epsilon", one.where.epsilon}, {"seed", one.where.seed},           {"lr", one.where.lr}};
-    out.update(to_json(one.result));
     return out;
 }
 
@@ -210,9 +178,9 @@ json cell_json(const measured& one) {
 
 compare_report make_report(const compare_plan& plan, std::vector<measured> cells, const std::string& command) {
     compare_report out{plan, std::move(cells), {}, {}, {}, {}, command};
-    out.at_common = compare(plan, common(out.cells));
-    out.tuning_results = tunings(plan, out.cells);
-    if (plan.tunes()) out.at_own = compare(plan, tuned(out.cells, chosen(out.tuning_results)));
+    out.at_common = compare(plan, common_cells(out.cells));
+    out.tuned = tune(plan, out.cells);
+    if (plan.tunes()) out.at_own = compare(plan, cells_at_own_rate(plan, out.cells, out.tuned));
     out.cost = sum_expense(out.cells);
     return out;
 }
@@ -225,39 +193,30 @@ std::string compare_json(const compare_report& report) {
         out["at_own_lr"] = comparison_json(report.at_own);
     }
     out["cost"] = to_json(report.cost);
-    out["cells"] = json::array();
-    for (const auto& one : report.cells) out["cells"].push_back(cell_json(one));
-    // A command line may hold bytes that are not UTF-8.
-    return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+    out["cells"] = to_json(report.cells, [&](const cell& where) {
+        return json{{"stage", where.at.at("stage")},
+                    {"method", where.arm},
+                    {"epsilon", where.epsilon},
+                    {"seed", *where.seed},
+                    {"lr", report.plan.find_rate(where)}};
+    });
+    return to_text(out);
 }
 
 std::string compare_csv(const compare_report& report) {
-    std::vector<std::string> names = {"id", "stage", "method", "role", "epsilon", "seed", "lr"};
-    const auto columns = result_columns();
-    names.insert(names.end(), columns.begin(), columns.end());
-    auto out = csv_line(names);
-    for (const auto& [where, result] : report.cells) {
-        std::string part;
-        for (const auto& method : report.plan.methods)
-            if (method.name == where.method) part = name_of(method.part);
-        std::vector<std::string> fields = {where.run.id,
-                                           name_of(where.when),
-                                           where.method,
-                                           part,
-                                           fmt::format("{}", where.epsilon),
-                                           std::to_string(where.seed),
-                                           fmt::format("{}", where.lr)};
-        const auto more = result_fields(result);
-        fields.insert(fields.end(), more.begin(), more.end());
-        out += csv_line(fields);
-    }
-    return out;
-}
-
-void write_files(const std::filesystem::path& out, const compare_report& report) {
-    write_file(out / "compare.json", compare_json(report));
-    write_file(out / "compare.csv", compare_csv(report));
-    write_file(out / "compare.html", compare_html(report));
+    const auto& plan = report.plan;
+    return to_csv(report.cells,
+                  {{"stage", [](const measured& one) { return one.where.at.at("stage"); }},
+                   {"method", [](const measured& one) { return one.where.arm; }},
+                   {"role",
+                    [&](const measured& one) {
+                        const auto method = std::find_if(plan.methods.begin(), plan.methods.end(),
+                                                         [&](const arm& each) { return each.name == one.where.arm; });
+                        return method == plan.methods.end() ? std::string() : name_of(method->part);
+                    }},
+                   {"epsilon", [](const measured& one) { return fmt::format("{}", one.where.epsilon); }},
+                   {"seed", [](const measured& one) { return std::to_string(*one.where.seed); }},
+                   {"lr", [&](const measured& one) { return fmt::format("{}", plan.find_rate(one.where)); }}});
 }
 
 // What `rldp compare` prints.
@@ -308,6 +267,10 @@ std::string compare_text(const compare_report& report) {
     out += "\n";
     for (const auto& sentence : expense_sentences(report.cost)) out += sentence + "\n";
     return out;
+}
+
+report_files to_files(const compare_report& report) {
+    return {compare_json(report), compare_csv(report), compare_html(report), compare_text(report)};
 }
 
 }  // namespace rldp::eval

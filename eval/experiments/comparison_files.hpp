@@ -1,11 +1,11 @@
 #pragma once
 // A comparison as it is written: files, sentences, figures.
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "eval/experiments/comparison.hpp"
+#include "eval/experiments/experiment.hpp"
 #include "eval/report/page.hpp"
 
 namespace rldp::eval {
@@ -15,9 +15,9 @@ namespace rldp::eval {
 /// Everything that a comparison's files are made of.
 struct compare_report {
     compare_plan plan;
-    std::vector<measured> cells;  ///< common and tuning, then tuned
+    std::vector<measured> cells;  ///< common, trials, tuned
     comparison at_common;
-    std::vector<tuning> tuning_results;
+    std::vector<tuned_arm> tuned;
     comparison at_own;  ///< without tuning: empty
     expense cost;
     std::string command;  ///< that repeats it, or goes on with it
@@ -31,19 +31,14 @@ std::string compare_csv(const compare_report& report);
 std::string compare_html(const compare_report& report);
 /// For a terminal.
 std::string compare_text(const compare_report& report);
-
-/// Replaces the three files in `out`.
-void write_files(const std::filesystem::path& out, const compare_report& report);
+report_files to_files(const compare_report& report);
 
 // Words. A comparison's numbers in words, for the page and the terminal alike. All of it is plain text.
 
 /// "4.213 ± 0.021 (3)"; without a value what there is instead: "–", "not run", "failed".
 std::string in_words(const score& one, std::size_t seeds);
-std::string in_words(const statistic& of);
 /// "0, 1, 2"; "–" where there are none.
 std::string in_words(const std::vector<std::int64_t>& seeds);
-/// Four significant digits.
-std::string short_number(double value);
 
 /// "RLDP is as good … after 31 % of the steps on average …"; empty where there is nothing to say it of.
 std::string speed_sentence(const comparison& of);

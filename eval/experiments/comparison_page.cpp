@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "eval/experiments/cell_json.hpp"
 #include "eval/experiments/comparison_files.hpp"
 #include "eval/report/page.hpp"
 #include "run/artifacts/formatting.hpp"
@@ -194,7 +193,7 @@ std::string swatch(const std::string& method) {
     return fmt::format("<span style=\"color:{}\">■</span> {}", find_colour(method), escaped(method));
 }
 
-std::string name_and_part(const variant& method) {
+std::string name_and_part(const arm& method) {
     return swatch(method.name) + (method.part == role::baseline ? "" : " (" + name_of(method.part) + ")");
 }
 
@@ -249,14 +248,13 @@ std::string utility_section(const compare_report& report, const comparison& of, 
 
 std::string tuning_table(const compare_report& report) {
     const auto text = [&](const std::string& method, double epsilon) -> std::string {
-        for (const auto& one : report.tuning_results) {
-            if (one.method != method || one.epsilon != epsilon) continue;
+        for (const auto& one : report.tuned) {
+            if (one.arm != method || one.epsilon != epsilon) continue;
             std::string out;
-            for (std::size_t i = 0; i < report.plan.rates.size(); ++i) {
-                const auto lr = report.plan.rates[i];
-                const bool best = one.best == lr;
-                out += fmt::format("{}{}: {}{}{}<br>", best ? "<b>" : "", readable(lr), in_words(one.end[i]),
-                                   best ? "</b>" : "", best && one.at_edge ? "*" : "");
+            for (std::size_t i = 0; i < one.tried.size(); ++i) {
+                const bool best = one.chosen == i;
+                out += fmt::format("{}{}: {}{}{}<br>", best ? "<b>" : "", readable(report.plan.rates[i]),
+                                   in_words(one.tried[i]), best ? "</b>" : "", best && one.at_edge ? "*" : "");
             }
             return out;
         }
@@ -281,28 +279,16 @@ std::string privacy_table(const compare_report& report) {
     return by_epsilon(report.plan, "Guaranteed ε, and ε spent under each accountant (the largest over seeds)", text);
 }
 
-std::string counted(std::size_t count, const std::string& what) {
-    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
-std::string head(const compare_report& report) {
-    const auto& cells = report.cells;
-    const auto done =
-        std::count_if(cells.begin(), cells.end(), [](const auto& one) { return one.result.state == cell_state::done; });
-    auto out = fmt::format(
-        "<header><h1>Methods under one contract</h1>\n<p class=\"sub\">{} · {} · {} · {} of {} cells "
-        "done</p></header>\n",
-        counted(report.plan.methods.size(), "method"), counted(report.plan.epsilons.size(), "budget"),
-        counted(report.plan.seeds.size(), "seed"), done, cells.size());
+std::string notes(const compare_report& report) {
+    std::string out;
     if (report.plan.seeds.size() == 1)
         out +=
             "<p class=\"note\">One seed: each figure is a single draw of noise and batches, and differences between "
             "methods may be no more than that. Several seeds (--seeds 0,1,2) tell.</p>\n";
-    if (static_cast<std::size_t>(done) < cells.size())
+    if (count_done(report.cells) < report.cells.size())
         out +=
             "<p class=\"note bad\">This comparison is not complete: means are over the cells that are done, and not "
-            "all "
-            "methods have the same ones. The command below goes on with it.</p>\n";
+            "all methods have the same ones. The command below goes on with it.</p>\n";
     return out;
 }
 
@@ -310,7 +296,7 @@ std::string methods_table(const compare_plan& plan) {
     rows out;
     for (const auto& method : plan.methods) {
         std::string changes;
-        for (const auto& one : method.overrides) changes += (changes.empty() ? "" : " ") + one;
+        for (const auto& one : method.set) changes += (changes.empty() ? "" : " ") + one;
         out.push_back({swatch(method.name), name_of(method.part), escaped(method.sentence),
                        "<code>" + escaped(changes) + "</code>"});
     }
@@ -330,27 +316,28 @@ std::string legend(const compare_plan& plan) {
 std::string compare_html(const compare_report& report) {
     const auto& plan = report.plan;
     const std::string data = "Their data is in <code>compare.json</code> and the cells' <code>metrics.jsonl</code>";
-    const auto common_cells = common(report.cells);
-    auto body = head(report) + methods_table(plan);
+    const auto at_common = common_cells(report.cells);
+    auto body = notes(report) + methods_table(plan);
     body += fmt::format("<h2>At one learning rate, {}</h2>\n", readable(plan.base_lr)) +
             utility_section(report, report.at_common, false) + legend(plan) +
-            figures(utility_figures(plan, report.at_common, common_cells, "common"), data);
+            figures(utility_figures(plan, report.at_common, at_common, "common"), data);
     if (plan.tunes()) {
-        const auto own_cells = tuned(report.cells, chosen(report.tuning_results));
+        const auto at_own = cells_at_own_rate(plan, report.cells, report.tuned);
         body += "<h2>Each method at its own learning rate</h2>\n" + html_list(tuning_sentences(report)) +
                 utility_section(report, report.at_own, true) + legend(plan) +
-                figures(utility_figures(plan, report.at_own, own_cells, "own"), data) +
+                figures(utility_figures(plan, report.at_own, at_own, "own"), data) +
                 "<details><summary>How the rates compared</summary>" + tuning_table(report) + "</details>\n";
     }
-    body += "<h2>Radii and noise</h2>\n" + legend(plan) + figures(trace_figures(plan, common_cells), data);
+    body += "<h2>Radii and noise</h2>\n" + legend(plan) + figures(trace_figures(plan, at_common), data);
     body += "<h2>Privacy and cost</h2>\n" + privacy_table(report) + html_list(expense_sentences(report.cost));
-    body +=
-        "<h2>What this says, and what it does not</h2>\n" + html_list(caveats(report)) + failed_section(report.cells);
-    body +=
-        "<h2>How to repeat this, or go on with it</h2>\n<p>Cells that are done are kept; a new --out repeats "
-        "everything and spends new budgets.</p>\n<pre>" +
-        escaped(report.command) + "</pre>\n";
-    return page("Methods under one contract", body);
+    return to_html({.title = "Methods under one contract",
+                    .subtitle = fmt::format("{} · {} · {} · {} of {} cells done", plural(plan.methods.size(), "method"),
+                                            plural(plan.epsilons.size(), "budget"), plural(plan.seeds.size(), "seed"),
+                                            count_done(report.cells), report.cells.size()),
+                    .body = body,
+                    .sentences = caveats(report),
+                    .command = report.command},
+                   report.cells);
 }
 
 }  // namespace rldp::eval

@@ -44,10 +44,16 @@ struct axis {
 
 /// One run of the grid.
 struct cell {
-    std::string id;                         ///< a legible directory name, unique in the grid
-    std::map<std::string, std::string> at;  ///< its value on the axes that concern it
-    std::vector<std::string> overrides;     ///< "dotted.key=json" on the base configuration
-    std::optional<data_split> split = {};   ///< as resolved; absent: its data are made up
+    std::string id;                           ///< a legible directory name, unique in the grid
+    std::map<std::string, std::string> at;    ///< its value on the axes that concern it
+    std::vector<std::string> overrides;       ///< "dotted.key=json" on the base configuration
+    std::optional<data_split> split = {};     ///< as resolved; absent: its data are made up
+    std::string arm = {};                     ///< whose it is: a method, an arm of a protocol, a setting of a sweep
+    double epsilon = 0;                       ///< its budget; 0: the base's
+    std::optional<std::int64_t> seed = {};    ///< absent: the base's
+    std::optional<std::size_t> setting = {};  ///< number of the setting that is tried, or was chosen for the arm
+    bool trial = false;                       ///< is run to choose a setting, on data that are not the test's
+    std::size_t number = 0;  ///< its place in the plan, whatever else can be run yet: decides which shard has it
 };
 
 struct grid {

@@ -6,8 +6,7 @@
 #include <utility>
 
 #include "base/files.hpp"
-#include "eval/experiments/cell_json.hpp"
-#include "eval/experiments/comparison_files.hpp"
+#include "eval/experiments/results.hpp"
 #include "eval/report/page.hpp"
 #include "run/artifacts/formatting.hpp"
 #include "run/artifacts/json_number.hpp"

@@ -25,6 +25,13 @@ shard shard_from(const std::string& text) {
     return out;
 }
 
+std::vector<cell> take_shard(const std::vector<cell>& cells, const shard& which) {
+    std::vector<cell> out;
+    for (const auto& one : cells)
+        if (one.number % which.of == which.part - 1) out.push_back(one);
+    return out;
+}
+
 namespace {
 
 namespace fs = std::filesystem;

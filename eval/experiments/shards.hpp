@@ -18,13 +18,7 @@ struct shard {
 /// Errors: bad_input for what is no such part.
 shard shard_from(const std::string& text);
 /// By the cells' numbers: the same cell is in the same part whatever else can be run yet.
-template <class Cell>
-std::vector<Cell> take_shard(const std::vector<Cell>& cells, const shard& which) {
-    std::vector<Cell> out;
-    for (const auto& one : cells)
-        if (one.number % which.of == which.part - 1) out.push_back(one);
-    return out;
-}
+std::vector<cell> take_shard(const std::vector<cell>& cells, const shard& which);
 
 // Collecting. What shards of a grid have done elsewhere.
 

@@ -7,11 +7,7 @@
 
 #include "base/data_names.hpp"
 #include "base/error.hpp"
-#include "base/files.hpp"
 #include "config/schema.hpp"
-#include "eval/experiments/cell_json.hpp"
-#include "eval/experiments/comparison_files.hpp"
-#include "eval/experiments/grid.hpp"
 #include "eval/experiments/sweep.hpp"
 #include "eval/report/page.hpp"
 #include "run/artifacts/formatting.hpp"
@@ -44,19 +40,19 @@ std::vector<axis> axes_from(const std::vector<std::string>& keys) {
     return axes;
 }
 
-// Every combination, the last axis fastest; of the run only the values and a first name.
-std::vector<sweep_cell> combinations(const std::vector<axis>& axes) {
-    std::vector<sweep_cell> all(1);
+// Every combination, the last axis fastest: its values and a first name.
+std::vector<cell> combinations(const std::vector<axis>& axes) {
+    std::vector<cell> all(1);
     for (const auto& one : axes) {
-        std::vector<sweep_cell> longer;
+        std::vector<cell> longer;
         for (const auto& begun : all)
             for (const auto& value : one.values) {
                 auto next = begun;
-                const auto comma = begun.setting.empty() ? "" : ",";
-                next.setting += comma + one.name + "=" + value;
-                next.run.id += comma + one.name + "=" + as_file_name(value);
-                next.run.at[one.name] = value;
-                next.run.overrides.push_back(one.name + "=" + value);
+                const auto comma = begun.arm.empty() ? "" : ",";
+                next.arm += comma + one.name + "=" + value;
+                next.id += comma + one.name + "=" + as_file_name(value);
+                next.at[one.name] = value;
+                next.overrides.push_back(one.name + "=" + value);
                 longer.push_back(std::move(next));
             }
         all = std::move(longer);
@@ -76,12 +72,12 @@ std::string unique_name(std::string name, const std::string& seed, std::size_t p
 void add_cells(sweep_plan& plan, const std::vector<axis>& axes) {
     std::set<std::string> taken;
     for (const auto& setting : combinations(axes)) {
-        plan.settings.push_back(setting.setting);
+        plan.settings.push_back(setting.arm);
         const auto add = [&](std::optional<std::int64_t> seed) {
             auto one = setting;
             one.seed = seed;
             const auto suffix = seed ? fmt::format(",seed={}", *seed) : "";
-            one.run.id = unique_name(setting.run.id, suffix, plan.cells.size(), taken);
+            one.id = unique_name(setting.id, suffix, plan.cells.size(), taken);
             one.number = plan.cells.size();
             plan.cells.push_back(std::move(one));
         };
@@ -92,12 +88,12 @@ void add_cells(sweep_plan& plan, const std::vector<axis>& axes) {
 
 void set_footing(sweep_plan& plan) {
     for (auto& one : plan.cells) {
-        auto& overrides = one.run.overrides;
+        auto& overrides = one.overrides;
         if (!one.seed) {
             overrides.emplace_back("monitor.address=null");
             continue;
         }
-        one.run.at["seed"] = std::to_string(*one.seed);
+        one.at["seed"] = std::to_string(*one.seed);
         // Before the cell's own: a grid over train.eval_records has its way.
         const auto equal = equal_footing(*one.seed, plan.made_up, plan.what.base);
         overrides.insert(overrides.begin(), equal.begin(), equal.end());
@@ -119,7 +115,7 @@ sweep_plan plan_sweep(const std::vector<std::string>& keys, const std::string& s
                 refuse(fmt::format("--grid {}: --seeds sets that key; leave one of the two away", set));
     add_cells(plan, axes);
     set_footing(plan);
-    for (auto& one : plan.cells) resolve_cell(one.run, resolve);
+    for (auto& one : plan.cells) resolve_cell(one, resolve);
     for (const auto& key : plan.keys) erase_key(plan.what.base, key);
     erase_key(plan.what.base, "monitor.address");
     if (!plan.seeds.empty()) {
@@ -133,12 +129,12 @@ sweep_plan plan_sweep(const std::vector<std::string>& keys, const std::string& s
 
 namespace {
 
-setting_score compute_score(const std::string& setting, const std::vector<swept>& cells) {
+setting_score compute_score(const std::string& setting, const std::vector<measured>& cells) {
     setting_score out;
     out.setting = setting;
     std::vector<double> end, best;
     for (const auto& [where, result] : cells) {
-        if (where.setting != setting) continue;
+        if (where.arm != setting) continue;
         ++out.cells;
         if (result.state == cell_state::failed) ++out.failed;
         if (!result.summary) continue;
@@ -175,7 +171,7 @@ const setting_score* sweep_report::worst() const {
     return known < 2 ? nullptr : &scores[static_cast<std::size_t>(known - 1)];
 }
 
-sweep_report make_report(const sweep_plan& plan, std::vector<swept> cells, const std::string& command) {
+sweep_report make_report(const sweep_plan& plan, std::vector<measured> cells, const std::string& command) {
     sweep_report out;
     out.plan = plan;
     out.cells = std::move(cells);
@@ -183,7 +179,7 @@ sweep_report make_report(const sweep_plan& plan, std::vector<swept> cells, const
     for (const auto& setting : plan.settings) out.scores.push_back(compute_score(setting, out.cells));
     std::stable_sort(out.scores.begin(), out.scores.end(),
                      [](const auto& a, const auto& b) { return for_order(a) < for_order(b); });
-    for (const auto& one : out.cells) out.cost.add(one.where.run, one.result);
+    out.cost = sum_expense(out.cells);
     return out;
 }
 
@@ -228,7 +224,7 @@ captioned curves_figure(const sweep_report& report) {
     double last = 1;
     const auto draw_setting = [&](const setting_score& one, const std::string& label, const char* colour, mark how) {
         for (const auto& [where, result] : report.cells) {
-            if (where.setting != one.setting || result.state != cell_state::done) continue;
+            if (where.arm != one.setting || result.state != cell_state::done) continue;
             curve points;
             for (const auto& line : result.metrics)
                 if (line.eval_perplexity) points.emplace_back(static_cast<double>(line.step), *line.eval_perplexity);
@@ -270,54 +266,35 @@ std::string sweep_json(const sweep_report& report) {
              {"cells", one.cells},
              {"failed", one.failed}});
     out["cost"] = to_json(report.cost);
-    out["cells"] = json::array();
-    for (const auto& [where, result] : report.cells) {
-        json one = {{"id", where.run.id}, {"setting", where.setting}, {"values", where.run.at}};
-        one.update(to_json(result));
-        out["cells"].push_back(one);
-    }
-    return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+    out["cells"] = to_json(report.cells, [](const cell& where) {
+        return json{{"setting", where.arm}, {"values", where.at}};
+    });
+    return to_text(out);
 }
 
 std::string sweep_csv(const sweep_report& report) {
-    auto names = report.plan.keys;
-    names.insert(names.begin(), "id");
-    names.emplace_back("seed");
-    const auto more = result_columns();
-    names.insert(names.end(), more.begin(), more.end());
-    auto out = csv_line(names);
-    for (const auto& [where, result] : report.cells) {
-        std::vector<std::string> fields = {where.run.id};
-        for (const auto& key : report.plan.keys) fields.push_back(where.run.at.at(key));
-        fields.push_back(where.seed ? std::to_string(*where.seed) : "");
-        const auto results = result_fields(result);
-        fields.insert(fields.end(), results.begin(), results.end());
-        out += csv_line(fields);
-    }
-    return out;
+    std::vector<cell_column> columns;
+    for (const auto& key : report.plan.keys)
+        columns.push_back({key, [key](const measured& one) { return one.where.at.at(key); }});
+    columns.push_back(
+        {"seed", [](const measured& one) { return one.where.seed ? std::to_string(*one.where.seed) : std::string(); }});
+    return to_csv(report.cells, columns);
 }
 
 std::string sweep_html(const sweep_report& report) {
-    const auto done = std::count_if(report.cells.begin(), report.cells.end(),
-                                    [](const auto& one) { return one.result.state == cell_state::done; });
-    auto body = fmt::format(
-        "<header><h1>Settings compared</h1>\n<p class=\"sub\">{} settings · {} of {} cells done</p></header>\n",
-        report.scores.size(), done, report.cells.size());
-    body += "<h2>From best to worst</h2>\n" +
-            html_table("Held-out perplexity, over seeds", columns, list_rows(report, escaped)) +
-            fmt::format("<p>{}</p>\n", reading);
-    body += "<h2>Over the run</h2>\n" + figures({curves_figure(report)}, "Their data is in <code>sweep.json</code>");
-    body +=
-        "<h2>What this says, and what it does not</h2>\n" + html_list(expense_sentences(report.cost)) +
-        html_list({report.cost.raw
-                       ? "Held-out perplexity is raw information about Eval units, outside of every run's contract; "
-                         "a setting chosen by this table is chosen with it."
-                       : "Held-out figures carry the noise of looks at held-out units, within each run's contract; "
-                         "differences that are smaller than it say nothing.",
-                   "The best of many settings looks better than it is: its lead shrinks on new seeds."});
-    body += failed_section(report.cells) + "<h2>How to repeat this, or go on with it</h2>\n<pre>" +
-            escaped(report.command) + "</pre>\n";
-    return page("Settings compared", body);
+    auto sentences = expense_sentences(report.cost);
+    sentences.push_back(choosing_sentence(report.cost));
+    sentences.emplace_back("The best of many settings looks better than it is: its lead shrinks on new seeds.");
+    return to_html({.title = "Settings compared",
+                    .subtitle = fmt::format("{} settings · {} of {} cells done", report.scores.size(),
+                                            count_done(report.cells), report.cells.size()),
+                    .body = "<h2>From best to worst</h2>\n" +
+                            html_table("Held-out perplexity, over seeds", columns, list_rows(report, escaped)) +
+                            fmt::format("<p>{}</p>\n", reading) + "<h2>Over the run</h2>\n" +
+                            figures({curves_figure(report)}, "Their data is in <code>sweep.json</code>"),
+                    .sentences = sentences,
+                    .command = report.command},
+                   report.cells);
 }
 
 std::string sweep_text(const sweep_report& report) {
@@ -329,10 +306,13 @@ std::string sweep_text(const sweep_report& report) {
     return out;
 }
 
-void write_files(const std::filesystem::path& out, const sweep_report& report) {
-    write_file(out / "sweep.json", sweep_json(report));
-    write_file(out / "sweep.csv", sweep_csv(report));
-    write_file(out / "sweep.html", sweep_html(report));
+experiment make_experiment(const sweep_plan& plan) {
+    return {.what = plan.what,
+            .stages = {[plan](const auto&) { return plan.cells; }},
+            .report = [plan](std::vector<measured> cells, const std::string& command) -> report_files {
+                const auto report = make_report(plan, std::move(cells), command);
+                return {sweep_json(report), sweep_csv(report), sweep_html(report), sweep_text(report)};
+            }};
 }
 
 }  // namespace rldp::eval

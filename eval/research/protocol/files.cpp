@@ -4,9 +4,6 @@
 
 #include <algorithm>
 
-#include "base/files.hpp"
-#include "eval/experiments/cell_json.hpp"
-#include "eval/experiments/comparison_files.hpp"
 #include "eval/report/page.hpp"
 #include "eval/research/protocol/protocol.hpp"
 #include "run/artifacts/formatting.hpp"
@@ -20,10 +17,6 @@ using rows = std::vector<std::vector<std::string>>;
 
 const char* describe_verdict(verdict said) {
     return said == verdict::win ? "win" : said == verdict::loss ? "loss" : "tie";
-}
-
-std::string plural(std::size_t count, const std::string& of) {
-    return fmt::format("{} {}{}", count, of, count == 1 ? "" : "s");
 }
 
 std::string chosen_words(const tuned_arm& one) {
@@ -98,11 +91,6 @@ std::string pace_words(const pace& one) {
         one.steps.censored, one.steps.runs, one.resolution);
 }
 
-bool any_insecure(const protocol_report& report) {
-    return std::any_of(report.cells.begin(), report.cells.end(),
-                       [](const auto& one) { return one.result.summary && one.result.summary->insecure_reproducible; });
-}
-
 std::vector<std::string> sentences(const protocol_report& report) {
     const auto& how = report.plan.how;
     std::vector<std::string> out{test_words(how)};
@@ -126,7 +114,7 @@ std::vector<std::string> sentences(const protocol_report& report) {
         out.emplace_back("A run that diverged counts as the model that it began with.");
     if (report.versions.size() > 1)
         out.push_back(fmt::format("Cells were run by several versions of rldp: {}.", fmt::join(report.versions, ", ")));
-    if (any_insecure(report))
+    if (any_insecure(report.cells))
         out.emplace_back("noise.insecure_reproducible is on: NONE of these runs has any guarantee.");
     const auto cost = expense_sentences(report.cost);
     out.insert(out.end(), cost.begin(), cost.end());
@@ -191,21 +179,15 @@ ordered_json to_json_list(const std::vector<Part>& parts) {
     return out;
 }
 
-std::size_t done_tests(const protocol_report& report) {
-    return static_cast<std::size_t>(std::count_if(report.cells.begin(), report.cells.end(), [](const auto& one) {
-        return !one.where.tuning && one.result.state == cell_state::done;
-    }));
-}
-
-std::size_t done_trials(const protocol_report& report) {
-    return static_cast<std::size_t>(std::count_if(report.cells.begin(), report.cells.end(), [](const auto& one) {
-        return one.where.tuning && one.result.state == cell_state::done;
-    }));
+std::size_t count_done(const protocol_report& report, bool trials) {
+    auto cells = report.cells;
+    std::erase_if(cells, [&](const measured& one) { return one.where.trial != trials; });
+    return count_done(cells);
 }
 
 std::string progress_words(const protocol_report& report) {
-    return fmt::format("{} of {} tests done, {} of {} trials", done_tests(report), report.plan.tests(),
-                       done_trials(report), report.plan.trials.size());
+    return fmt::format("{} of {} tests done, {} of {} trials", count_done(report, false), report.plan.tests(),
+                       count_done(report, true), report.plan.trials.size());
 }
 
 }  // namespace
@@ -223,33 +205,21 @@ std::string protocol_json(const protocol_report& report) {
                         {"speed", to_json_list(report.paces)},
                         {"versions", report.versions},
                         {"cost", to_json(report.cost)}};
-    out["cells"] = ordered_json::array();
-    for (const auto& [where, result] : report.cells) {
-        ordered_json one = {{"id", where.run.id}, {"values", where.run.at}};
-        one.update(to_json(result));
-        out["cells"].push_back(one);
-    }
-    return out.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+    out["cells"] = to_json(report.cells, [](const cell& where) { return ordered_json{{"values", where.at}}; });
+    return to_text(out);
 }
 
 std::string protocol_csv(const protocol_report& report) {
-    std::vector<std::string> names = {"id", "stage", "arm", "epsilon", "seed", report.plan.how.compared.name};
-    const auto more = result_columns();
-    names.insert(names.end(), more.begin(), more.end());
-    auto out = csv_line(names);
-    for (const auto& [where, result] : report.cells) {
-        const auto value = result.summary ? report.plan.how.compared.of(*result.summary) : std::nullopt;
-        std::vector<std::string> fields = {where.run.id,
-                                           where.run.at.at("stage"),
-                                           where.arm,
-                                           fmt::format("{}", where.epsilon),
-                                           std::to_string(where.seed),
-                                           value ? fmt::format("{}", *value) : ""};
-        const auto results = result_fields(result);
-        fields.insert(fields.end(), results.begin(), results.end());
-        out += csv_line(fields);
-    }
-    return out;
+    const auto& compared = report.plan.how.compared;
+    const auto value = [&](const measured& one) {
+        const auto found = one.result.summary ? compared.of(*one.result.summary) : std::nullopt;
+        return found ? fmt::format("{}", *found) : "";
+    };
+    return to_csv(report.cells, {{"stage", [](const measured& one) { return one.where.at.at("stage"); }},
+                                 {"arm", [](const measured& one) { return one.where.arm; }},
+                                 {"epsilon", [](const measured& one) { return fmt::format("{}", one.where.epsilon); }},
+                                 {"seed", [](const measured& one) { return std::to_string(*one.where.seed); }},
+                                 {compared.name, value}});
 }
 
 std::string protocol_html(const protocol_report& report) {
@@ -259,19 +229,21 @@ std::string protocol_html(const protocol_report& report) {
             for (auto& cell : row) cell = escaped(cell);
         return table;
     };
-    auto body = fmt::format("<header><h1>A comparison by protocol</h1>\n<p class=\"sub\">{} · {} · {}</p></header>\n",
-                            plural(how.arms.size(), "arm"), plural(how.seeds.size(), "seed"), progress_words(report));
-    if (!how.sentence.empty()) body += "<p>" + escaped(how.sentence) + "</p>\n";
+    auto body = how.sentence.empty() ? "" : "<p>" + escaped(how.sentence) + "</p>\n";
     body += fmt::format("<h2>{} against the others</h2>\n", escaped(how.ours)) +
-            html_table("Paired over seeds", duel_columns, html(duel_rows(report)), 2);
-    body += "<h2>Every arm</h2>\n" + html_table("At the end of the test, over seeds; what was chosen for it",
-                                                arm_columns, html(arm_rows(report)), 2);
-    body +=
-        "<h2>What this says, and what it does not</h2>\n" + html_list(sentences(report)) + failed_section(report.cells);
-    body += "<h2>The arms, as written down beforehand</h2>\n" +
-            html_table("On the base configuration", {"arm", "about", "sets"}, html(about_rows(report)), 3);
-    body += "<h2>How to repeat this, or go on with it</h2>\n<pre>" + escaped(report.command) + "</pre>\n";
-    return page("A comparison by protocol", body);
+            html_table("Paired over seeds", duel_columns, html(duel_rows(report)), 2) + "<h2>Every arm</h2>\n" +
+            html_table("At the end of the test, over seeds; what was chosen for it", arm_columns,
+                       html(arm_rows(report)), 2);
+    return to_html(
+        {.title = "A comparison by protocol",
+         .subtitle = fmt::format("{} · {} · {}", plural(how.arms.size(), "arm"), plural(how.seeds.size(), "seed"),
+                                 progress_words(report)),
+         .body = body,
+         .sentences = sentences(report),
+         .appendix = "<h2>The arms, as written down beforehand</h2>\n" +
+                     html_table("On the base configuration", {"arm", "about", "sets"}, html(about_rows(report)), 3),
+         .command = report.command},
+        report.cells);
 }
 
 std::string protocol_text(const protocol_report& report) {
@@ -281,12 +253,6 @@ std::string protocol_text(const protocol_report& report) {
     auto out = progress_words(report) + "\n\n" + text_table(arms) + "\n" + text_table(duels) + "\n";
     for (const auto& sentence : sentences(report)) out += sentence + "\n";
     return out;
-}
-
-void write_files(const std::filesystem::path& out, const protocol_report& report) {
-    write_file(out / "protocol.json", protocol_json(report));
-    write_file(out / "protocol.csv", protocol_csv(report));
-    write_file(out / "protocol.html", protocol_html(report));
 }
 
 }  // namespace rldp::eval

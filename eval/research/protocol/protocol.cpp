@@ -175,14 +175,14 @@ protocol read_protocol(const std::filesystem::path& file) {
     return out;
 }
 
-std::vector<std::vector<std::string>> list_trials(const arm& which, const protocol& of) {
+std::vector<arm_setting> list_trials(const arm& which, const protocol& of) {
     if (of.tuning.trials == 0 || which.tuned.empty()) return {{}};
     std::vector<std::size_t> order(count_combinations(which.tuned));
     std::iota(order.begin(), order.end(), std::size_t{0});
     const auto count = std::min(order.size(), static_cast<std::size_t>(of.tuning.trials));
     std::mt19937_64 random(static_cast<std::uint64_t>(of.tuning.draw));
     for (std::size_t i = 0; i < count; ++i) std::swap(order[i], order[i + random() % (order.size() - i)]);
-    std::vector<std::vector<std::string>> out;
+    std::vector<arm_setting> out;
     for (std::size_t i = 0; i < count; ++i) {
         auto& setting = out.emplace_back();
         auto place = order[i];

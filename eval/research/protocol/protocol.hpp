@@ -3,15 +3,15 @@
 // cells that it makes; what they found.
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "eval/experiments/cell_files.hpp"
-#include "eval/experiments/comparison.hpp"
+#include "eval/experiments/arms.hpp"
+#include "eval/experiments/experiment.hpp"
 #include "eval/experiments/grid.hpp"
+#include "eval/experiments/results.hpp"
 #include "eval/research/statistics/paired.hpp"
 
 namespace rldp::eval {
@@ -28,13 +28,6 @@ struct measure {
     /// Over the run, as far as the run log has it: perplexity and value_nats, else nothing.
     std::optional<double> of(const metrics_line& line) const;
     bool prefers(double one, double other) const { return which == better::lower ? one < other : one > other; }
-};
-
-/// One side of the comparison: a method with everything that it is given.
-struct arm {
-    std::string name, sentence;
-    std::vector<std::string> set;  ///< "dotted.key=json" on the base
-    std::vector<axis> tuned;       ///< keys that are chosen for it, with the values to choose from
 };
 
 struct protocol {
@@ -67,25 +60,14 @@ protocol read_protocol(const std::filesystem::path& file);
 /// Settings of an arm to be tried, as overrides: `tuning.trials` of all combinations of its axes, no two the same, the
 /// same for the same draw; combinations of equal axes are the same for every arm. One that sets nothing where nothing
 /// is tuned.
-std::vector<std::vector<std::string>> list_trials(const arm& which, const protocol& of);
+std::vector<arm_setting> list_trials(const arm& which, const protocol& of);
 
 // Cells. First the trials on other data, then every arm with what was chosen for it.
-
-struct protocol_cell {
-    cell run;
-    std::string arm;
-    double epsilon = 0;
-    std::int64_t seed = 0;
-    bool tuning = false;  ///< a trial, else a test
-    std::optional<std::size_t>
-        setting;             ///< number of the setting that is tried, or was chosen; absent where none is tuned
-    std::size_t number = 0;  ///< among all trials or all tests, whether these can be run yet or not
-};
 
 struct protocol_plan {
     protocol how;
     grid what;
-    std::vector<protocol_cell> trials;
+    std::vector<cell> trials;  ///< numbered among themselves, as tests are, whether these can be run yet or not
     resolver resolve;
 
     /// Of all arms, ε and seeds.
@@ -96,33 +78,12 @@ struct protocol_plan {
 /// and naming the cell whose configuration is refused.
 protocol_plan plan_protocol(protocol how, const resolver& resolve);
 
-struct measured_cell {
-    protocol_cell where;
-    cell_result result;
-};
-
-/// What tuning came to for one arm and ε.
-struct tuned_arm {
-    std::string arm;
-    double epsilon = 0;
-    std::size_t settings = 0;  ///< that are tried; 0: nothing is tuned
-    std::size_t ended = 0;     ///< of these, those whose trials have all ended
-    std::size_t failed = 0;    ///< of these, those of which a trial failed, or ended in no finite number
-    std::optional<std::size_t> chosen =
-        {};  ///< the best mean, the first in a tie; absent until all have ended, or if all failed
-    std::vector<std::string> setting;  ///< which that is
-    std::optional<double> value = {};  ///< its mean over the tuning seeds
-    bool at_edge = false;              ///< of one of its axes of numbers
-
-    bool ready() const { return settings == 0 || chosen; }
-};
-
-/// Of every arm and ε, in the protocol's order.
-std::vector<tuned_arm> tune(const protocol_plan& plan, const std::vector<measured_cell>& trials);
+/// Of every ε and arm, in the protocol's order.
+std::vector<tuned_arm> tune(const protocol_plan& plan, const std::vector<measured>& cells);
 
 /// The cells of the test, for the arms and ε that are ready. A setting that is chosen later, as when a trial that
 /// failed is done again, makes other cells.
-std::vector<protocol_cell> test_cells(const protocol_plan& plan, const std::vector<tuned_arm>& tuned);
+std::vector<cell> test_cells(const protocol_plan& plan, const std::vector<tuned_arm>& tuned);
 
 // Results. What a protocol found, and its files protocol.json, protocol.csv, protocol.html.
 
@@ -161,8 +122,8 @@ struct pace {
 
 struct protocol_report {
     protocol_plan plan;
-    std::vector<measured_cell> cells;  ///< trials, then tests
-    std::vector<arm_result> arms;      ///< ε by ε, in the protocol's order
+    std::vector<measured> cells;   ///< trials, then tests
+    std::vector<arm_result> arms;  ///< ε by ε, in the protocol's order
     std::vector<duel> duels;
     std::vector<pace>
         paces;  ///< of each ε that is complete: ours, then the best other arm; none where no curve is known
@@ -171,13 +132,14 @@ struct protocol_report {
     std::string command;
 };
 
-protocol_report make_report(const protocol_plan& plan, std::vector<measured_cell> cells, const std::string& command);
+protocol_report make_report(const protocol_plan& plan, std::vector<measured> cells, const std::string& command);
 
 std::string protocol_json(const protocol_report& report);
 std::string protocol_csv(const protocol_report& report);
 std::string protocol_html(const protocol_report& report);
 /// For a terminal.
 std::string protocol_text(const protocol_report& report);
-void write_files(const std::filesystem::path& out, const protocol_report& report);
+
+experiment make_experiment(const protocol_plan& plan);
 
 }  // namespace rldp::eval

@@ -2,15 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <map>
 #include <utility>
 
 #include "base/data_names.hpp"
 #include "base/error.hpp"
 #include "base/guarantee.hpp"
-#include "eval/experiments/comparison.hpp"
-#include "eval/experiments/grid.hpp"
 
 namespace rldp::eval {
 
@@ -26,26 +22,27 @@ std::string text_at(const json& configuration, const std::string& key) {
     return value_at(configuration, key).get<std::string>();
 }
 
-/// Its overrides: `first`, the arm's own, what all share, then the setting.
-protocol_cell make_cell(const protocol_plan& plan, const arm& which, double epsilon, std::int64_t seed, bool tuning,
-                        const std::vector<std::string>& setting) {
-    protocol_cell out;
-    out.arm = which.name;
-    out.epsilon = epsilon;
-    out.seed = seed;
-    out.tuning = tuning;
-    out.run.at = {{"arm", which.name}, {"epsilon", fmt::format("{}", epsilon)}, {"stage", tuning ? "tuning" : "test"}};
-    auto& all = out.run.overrides;
-    if (tuning) append(all, plan.how.tuning.set);
+/// Its overrides: of tuning, the arm's own, what all share, then the setting.
+cell make_cell(const protocol_plan& plan, const arm& which, double epsilon, std::int64_t seed, bool trial,
+               const arm_setting& setting) {
+    cell out{.id = {},
+             .at = {{"arm", which.name}, {"epsilon", fmt::format("{}", epsilon)}, {"stage", trial ? "tuning" : "test"}},
+             .overrides = {},
+             .arm = which.name,
+             .epsilon = epsilon,
+             .seed = seed,
+             .trial = trial};
+    auto& all = out.overrides;
+    if (trial) append(all, plan.how.tuning.set);
     append(all, which.set);
     all.push_back(fmt::format("privacy.epsilon={}", epsilon));
-    append(all, equal_footing(seed, tuning || is_synthetic(text_at(plan.what.base, "data.path")), plan.what.base));
+    append(all, equal_footing(seed, trial || is_synthetic(text_at(plan.what.base, "data.path")), plan.what.base));
     append(all, setting);
     return out;
 }
 
-std::vector<protocol_cell> trial_cells(const protocol_plan& plan) {
-    std::vector<protocol_cell> out;
+std::vector<cell> trial_cells(const protocol_plan& plan) {
+    std::vector<cell> out;
     for (const auto epsilon : plan.how.epsilons)
         for (const auto& which : plan.how.arms) {
             const auto settings = list_trials(which, plan.how);
@@ -55,19 +52,19 @@ std::vector<protocol_cell> trial_cells(const protocol_plan& plan) {
                     auto one = make_cell(plan, which, epsilon, seed, true, settings[i]);
                     one.setting = i;
                     one.number = out.size();
-                    one.run.id = fmt::format("tune-{}-eps{}-setting{}-seed{}", which.name, epsilon, i, seed);
+                    one.id = fmt::format("tune-{}-eps{}-setting{}-seed{}", which.name, epsilon, i, seed);
                     out.push_back(std::move(one));
                 }
         }
     return out;
 }
 
-protocol_cell test_cell(const protocol_plan& plan, const arm& which, const tuned_arm& tuned, std::int64_t seed) {
+cell test_cell(const protocol_plan& plan, const arm& which, const tuned_arm& tuned, std::int64_t seed) {
     auto out = make_cell(plan, which, tuned.epsilon, seed, false, tuned.setting);
     const auto setting = tuned.chosen ? fmt::format("-setting{}", *tuned.chosen) : "";
     out.setting = tuned.chosen;
-    out.run.id = fmt::format("{}-eps{}{}-seed{}", which.name, tuned.epsilon, setting, seed);
-    out.run.at["seed"] = std::to_string(seed);
+    out.id = fmt::format("{}-eps{}{}-seed{}", which.name, tuned.epsilon, setting, seed);
+    out.at["seed"] = std::to_string(seed);
     return out;
 }
 
@@ -103,7 +100,7 @@ void require_measurable(const measure& compared, const json& base) {
 }
 
 /// Whoever chose on the test's data would report the choice, not the method, and spend their budget on it.
-void refuse_tested_data(const protocol_cell& trial, const json& configuration, const json& base) {
+void refuse_tested_data(const cell& trial, const json& configuration, const json& base) {
     const auto own = text_at(configuration, "data.path"), tested = text_at(base, "data.path");
     if (is_synthetic(own)) return;
     std::error_code absent;
@@ -111,70 +108,13 @@ void refuse_tested_data(const protocol_cell& trial, const json& configuration, c
         refuse(
             fmt::format("tuning.set: cell {} would be tuned on {}, the data of the test; set data.path to made-up "
                         "records (synthetic:N) or to a public table",
-                        trial.run.id, own));
+                        trial.id, own));
 }
 
 const arm& arm_named(const protocol& how, const std::string& name) {
     for (const auto& one : how.arms)
         if (one.name == name) return one;
     bug("no arm " + name);
-}
-
-/// Whether a number was chosen beyond which an axis has no other.
-bool is_at_edge(const arm& which, const std::vector<std::string>& setting) {
-    for (std::size_t i = 0; i < which.tuned.size(); ++i) {
-        std::vector<double> numbers;
-        for (const auto& text : which.tuned[i].values)
-            if (const auto value = json::parse(text); value.is_number()) numbers.push_back(value.get<double>());
-        if (numbers.size() < 2 || numbers.size() < which.tuned[i].values.size()) continue;
-        const double chosen = json::parse(setting[i].substr(setting[i].find('=') + 1)).get<double>();
-        const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
-        if (chosen == *least || chosen == *most) return true;
-    }
-    return false;
-}
-
-/// The trials of one setting.
-struct tried {
-    std::vector<double> values;
-    bool ended = true, failed = false;
-
-    void add(const cell_result& result, const measure& compared) {
-        ended = ended && (result.state == cell_state::done || result.state == cell_state::failed);
-        const auto value = result.summary ? compared.of(*result.summary) : std::nullopt;
-        if (value && std::isfinite(*value))
-            values.push_back(*value);
-        else
-            failed = true;
-    }
-};
-
-tuned_arm tune_arm(const protocol_plan& plan, const arm& which, double epsilon,
-                   const std::map<std::size_t, tried>& trials) {
-    const auto settings = list_trials(which, plan.how);
-    tuned_arm out{.arm = which.name, .epsilon = epsilon, .setting = {}};
-    if (settings.front().empty()) return out;
-    out.settings = settings.size();
-    std::optional<std::size_t> best;
-    std::optional<double> least;
-    for (const auto& [number, one] : trials) {
-        if (!one.ended) continue;
-        ++out.ended;
-        if (one.failed) {
-            ++out.failed;
-            continue;
-        }
-        const double mean = *compute_statistic(one.values).mean;
-        if (least && !plan.how.compared.prefers(mean, *least)) continue;
-        best = number;
-        least = mean;
-    }
-    if (out.ended < out.settings || !best) return out;
-    out.chosen = best;
-    out.setting = settings[*best];
-    out.value = least;
-    out.at_edge = is_at_edge(which, out.setting);
-    return out;
 }
 
 }  // namespace
@@ -187,12 +127,11 @@ protocol_plan plan_protocol(protocol how, const resolver& resolve) {
         refuse("privacy.semantics: a protocol needs a sound base");
     require_measurable(out.how.compared, base);
     out.trials = trial_cells(out);
-    for (auto& one : out.trials) refuse_tested_data(one, resolve_cell(one.run, resolve), base);
+    for (auto& one : out.trials) refuse_tested_data(one, resolve_cell(one, resolve), base);
     for (const auto epsilon : out.how.epsilons)  // what would be refused after hours is refused now
         for (const auto& which : out.how.arms) {
-            auto one =
-                test_cell(out, which, {.arm = which.name, .epsilon = epsilon, .setting = {}}, out.how.seeds.front());
-            resolve_cell(one.run, resolve);
+            auto one = test_cell(out, which, {.arm = which.name, .epsilon = epsilon}, out.how.seeds.front());
+            resolve_cell(one, resolve);
         }
     base["protocol"] = described(out.how);
     erase_key(base, "privacy.epsilon");
@@ -200,19 +139,17 @@ protocol_plan plan_protocol(protocol how, const resolver& resolve) {
     return out;
 }
 
-std::vector<tuned_arm> tune(const protocol_plan& plan, const std::vector<measured_cell>& trials) {
-    std::map<std::pair<std::string, double>, std::map<std::size_t, tried>> all;
-    for (const auto& one : trials)
-        all[{one.where.arm, one.where.epsilon}][*one.where.setting].add(one.result, plan.how.compared);
-    std::vector<tuned_arm> out;
-    for (const auto epsilon : plan.how.epsilons)
-        for (const auto& which : plan.how.arms)
-            out.push_back(tune_arm(plan, which, epsilon, all[{which.name, epsilon}]));
-    return out;
+std::vector<tuned_arm> tune(const protocol_plan& plan, const std::vector<measured>& cells) {
+    const auto& how = plan.how;
+    return tune(how.arms, how.epsilons,
+                {.settings = [&](const arm& which) { return list_trials(which, how); },
+                 .value = [&](const run_summary& done) { return how.compared.of(done); },
+                 .prefers = [&](double one, double other) { return how.compared.prefers(one, other); }},
+                cells);
 }
 
-std::vector<protocol_cell> test_cells(const protocol_plan& plan, const std::vector<tuned_arm>& tuned) {
-    std::vector<protocol_cell> out;
+std::vector<cell> test_cells(const protocol_plan& plan, const std::vector<tuned_arm>& tuned) {
+    std::vector<cell> out;
     std::size_t number = 0;
     for (const auto& one : tuned)
         for (const auto seed : plan.how.seeds) {
@@ -220,10 +157,21 @@ std::vector<protocol_cell> test_cells(const protocol_plan& plan, const std::vect
             if (!one.ready()) continue;
             auto made = test_cell(plan, arm_named(plan.how, one.arm), one, seed);
             made.number = place;
-            resolve_cell(made.run, plan.resolve);
+            resolve_cell(made, plan.resolve);
             out.push_back(std::move(made));
         }
     return out;
+}
+
+experiment make_experiment(const protocol_plan& plan) {
+    return {.what = plan.what,
+            // Trials of other shards may be missing: their arms wait until they are collected.
+            .stages = {[plan](const auto&) { return plan.trials; },
+                       [plan](const auto& cells) { return test_cells(plan, tune(plan, cells)); }},
+            .report = [plan](std::vector<measured> cells, const std::string& command) -> report_files {
+                const auto report = make_report(plan, std::move(cells), command);
+                return {protocol_json(report), protocol_csv(report), protocol_html(report), protocol_text(report)};
+            }};
 }
 
 }  // namespace rldp::eval

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::uint64_t resampling_seed = 1;  // of bootstrap intervals and of more seeds than can be enumerated
 
-bool is_test_of(const measured_cell& one, const std::string& arm, double epsilon) {
-    return !one.where.tuning && one.where.arm == arm && one.where.epsilon == epsilon;
+bool is_test_of(const measured& one, const std::string& arm, double epsilon) {
+    return !one.where.trial && one.where.arm == arm && one.where.epsilon == epsilon;
 }
 
 struct final_value {
@@ -30,14 +30,14 @@ std::optional<final_value> find_final(const cell_result& result, const measure& 
     return std::nullopt;
 }
 
-using by_seed = std::map<std::int64_t, const measured_cell*>;
+using by_seed = std::map<std::int64_t, const measured*>;
 
 /// The test's cells of an arm that have a final value.
 by_seed ended_cells(const protocol_report& report, const std::string& arm, double epsilon) {
     by_seed out;
     for (const auto& one : report.cells)
         if (is_test_of(one, arm, epsilon) && find_final(one.result, report.plan.how.compared))
-            out[one.where.seed] = &one;
+            out[*one.where.seed] = &one;
     return out;
 }
 
@@ -99,7 +99,7 @@ double count_examples(const run_summary& done) {
 }
 
 /// The part of ε that was spent by `step`, at most: the run log tells it from time to time, so the next that it tells.
-double epsilon_share(const measured_cell& one, double step) {
+double epsilon_share(const measured& one, double step) {
     const auto& lines = one.result.metrics;
     const auto priced = std::find_if(lines.begin(), lines.end(), [&](const auto& line) {
         return static_cast<double>(line.progress.step) >= step && line.progress.step > 0;
@@ -150,15 +150,12 @@ std::vector<pace> paces_at(const protocol_report& report, double epsilon) {
 
 }  // namespace
 
-protocol_report make_report(const protocol_plan& plan, std::vector<measured_cell> cells, const std::string& command) {
+protocol_report make_report(const protocol_plan& plan, std::vector<measured> cells, const std::string& command) {
     protocol_report out{plan, std::move(cells), {}, {}, {}, {}, {}, command};
-    std::vector<measured_cell> trials;
-    for (const auto& one : out.cells) {
-        if (one.where.tuning) trials.push_back(one);
+    for (const auto& one : out.cells)
         if (one.result.summary) out.versions.insert(one.result.summary->version);
-        out.cost.add(one.where.run, one.result);
-    }
-    for (auto& tuned : tune(plan, trials)) out.arms.push_back(make_arm_result(out, std::move(tuned)));
+    out.cost = sum_expense(out.cells);
+    for (auto& tuned : tune(plan, out.cells)) out.arms.push_back(make_arm_result(out, std::move(tuned)));
     for (const auto epsilon : plan.how.epsilons) {
         const auto duels = duels_at(out, epsilon);
         out.duels.insert(out.duels.end(), duels.begin(), duels.end());

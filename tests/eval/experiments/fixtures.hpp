@@ -9,7 +9,7 @@
 
 #include "base/files.hpp"
 #include "eval/experiments/cell_files.hpp"
-#include "eval/experiments/comparison.hpp"
+#include "eval/experiments/results.hpp"
 #include "tests/eval/sample.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
@@ -40,12 +40,12 @@ inline rldp::eval::resolver fake_resolver(const std::string& data = "/data/real.
 inline rldp::eval::measured done_cell(const std::string& method, double epsilon, std::int64_t seed, double end,
                                       const std::vector<std::pair<std::int64_t, double>>& curve = {}) {
     rldp::eval::measured out;
-    out.where.run.id = method + "-" + std::to_string(seed);
-    out.where.method = method;
+    out.where.id = method + "-" + std::to_string(seed);
+    out.where.arm = method;
     out.where.epsilon = epsilon;
     out.where.seed = seed;
-    out.where.lr = 0.0005;
-    out.where.run.split = rldp::eval::data_split{{"data.split_seed", "42"}};
+    out.where.at["stage"] = "common";
+    out.where.split = rldp::eval::data_split{{"data.split_seed", "42"}};
     auto& result = out.result;
     result.state = rldp::eval::cell_state::done;
     result.summary = sample_summary();

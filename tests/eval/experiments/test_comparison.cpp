@@ -1,6 +1,8 @@
 // The numbers of a comparison, by hand.
 #include "eval/experiments/comparison.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -19,6 +21,14 @@ compare_plan make_plan(const std::string& methods, std::vector<double> epsilons 
     out.seeds = {0, 1};
     out.base_lr = 0.0005;
     return out;
+}
+
+void tune_over(compare_plan& plan, const std::vector<double>& rates) {
+    plan.rates = rates;
+    for (auto& method : plan.methods) {
+        method.tuned = {{"train.lr", {}}};
+        for (const auto rate : rates) method.tuned[0].values.push_back(fmt::format("{}", rate));
+    }
 }
 
 const score& find(const comparison& of, const std::string& method) {
@@ -45,7 +55,7 @@ TEST_CASE("the best baseline is sound, a baseline, and the first in a tie") {
         done_cell("auto_s", 2, 1, 7),     done_cell("psac", 2, 0, 7),   done_cell("psac", 2, 1, 5),
         done_cell("rldp", 2, 0, 4),       done_cell("rldp", 2, 1, 5),   done_cell("rldp_as_published", 2, 0, 1),
         done_cell("rldp_random", 2, 0, 2)};
-    const auto numbers = compare(plan, common(cells));
+    const auto numbers = compare(plan, common_cells(cells));
     REQUIRE(numbers.standings.size() == 1);
     const auto& one = numbers.standings[0];
     CHECK(one.baseline == "auto_s");
@@ -61,7 +71,7 @@ TEST_CASE("RLDP and the best baseline are compared over the seeds that both have
     std::vector<measured> cells = {done_cell("static", 2, 0, 9), done_cell("static", 2, 1, 9),
                                    done_cell("auto_s", 2, 0, 5), cell_in_state("auto_s", 2, 1, cell_state::failed),
                                    done_cell("rldp", 2, 0, 4),   done_cell("rldp", 2, 1, 8)};
-    const auto numbers = compare(plan, common(cells));
+    const auto numbers = compare(plan, common_cells(cells));
     const auto& one = numbers.standings[0];
     CHECK(one.baseline == "auto_s");
     CHECK(one.ours_end.n == 1);
@@ -76,14 +86,14 @@ TEST_CASE("a baseline that lacks the hard seed is not the best by it") {
     std::vector<measured> cells = {done_cell("static", 2, 0, 6), done_cell("static", 2, 1, 10),
                                    done_cell("auto_s", 2, 0, 7), cell_in_state("auto_s", 2, 1, cell_state::failed),
                                    done_cell("rldp", 2, 0, 5),   done_cell("rldp", 2, 1, 9)};
-    auto one = compare(plan, common(cells)).standings[0];
+    auto one = compare(plan, common_cells(cells)).standings[0];
     CHECK(one.seeds == std::vector<std::int64_t>{0});
     CHECK(one.baseline == "static");
     CHECK(*one.baseline_end.mean == Approx(6));
     CHECK(*one.difference == Approx(-1));
     // without a seed in common there is nothing to say
     cells[0] = cell_in_state("static", 2, 0, cell_state::failed);
-    one = compare(plan, common(cells)).standings[0];
+    one = compare(plan, common_cells(cells)).standings[0];
     CHECK(one.seeds.empty());
     CHECK_FALSE(one.baseline.has_value());
     CHECK_FALSE(one.difference.has_value());
@@ -100,14 +110,14 @@ TEST_CASE("steps to the best baseline, per seed, never counts as one") {
                                    done_cell("static", 4, 1, 3),
                                    done_cell("rldp", 4, 0, 4, {{10, 4.9}}),
                                    done_cell("rldp", 4, 1, 2, {{10, 9}, {20, 2}})};
-    auto numbers = compare(plan, common(cells));
+    auto numbers = compare(plan, common_cells(cells));
     REQUIRE(numbers.reaches.size() == 4);
     CHECK(numbers.reached() == 3);
     CHECK(*numbers.mean_fraction == Approx((0.4 + 1 + 0.1 + 0.2) / 4));
     CHECK(*numbers.median_fraction == Approx(0.3));
     // an odd number of pairs: the middle one; a pair that lacks a side says nothing
     cells[2] = cell_in_state("rldp", 2, 0, cell_state::failed);
-    numbers = compare(plan, common(cells));
+    numbers = compare(plan, common_cells(cells));
     CHECK(numbers.reaches.size() == 3);
     CHECK(*numbers.median_fraction == Approx(0.2));
 }
@@ -118,7 +128,7 @@ TEST_CASE("failed, missing and endless cells") {
     std::vector<measured> cells = {done_cell("static", 2, 0, 9), cell_in_state("static", 2, 1, cell_state::failed),
                                    diverged, cell_in_state("auto_s", 2, 1, cell_state::unfinished),
                                    cell_in_state("rldp", 2, 0, cell_state::not_run)};
-    const auto numbers = compare(plan, common(cells));
+    const auto numbers = compare(plan, common_cells(cells));
     CHECK(numbers.standings[0].baseline == "static");
     CHECK_FALSE(numbers.standings[0].difference.has_value());
     CHECK_FALSE(numbers.mean_fraction.has_value());
@@ -135,10 +145,10 @@ TEST_CASE("what the comparison cost: every cell that began on the data, whether 
     auto cut_off = cell_in_state("rldp", 2, 1, cell_state::failed);
     cut_off.result.committed = commitment{2, 1e-5, 100, true};
     auto tuning = done_cell("static", 2, 100, 5);
-    tuning.where.when = stage::tuning;
-    tuning.where.run.split.reset();
+    tuning.where.trial = true;
+    tuning.where.split.reset();
     auto own = done_cell("static", 2, 0, 5);
-    own.where.when = stage::tuned;
+    own.where.setting = 1;
     const auto cost = sum_expense({done_cell("static", 2, 0, 5), cut_off, unsound, tuning, own,
                                    cell_in_state("rldp", 2, 0, cell_state::not_run)});
     CHECK(cost.epsilon == Approx(6));
@@ -147,7 +157,7 @@ TEST_CASE("what the comparison cost: every cell that began on the data, whether 
     CHECK(cost.unbounded == 1);
     CHECK(cost.made_up == 1);
     // tuning on real data would count as the others
-    tuning.where.run.split = own.where.run.split;
+    tuning.where.split = own.where.split;
     CHECK(sum_expense({own, tuning}).epsilon == Approx(4));
 }
 
@@ -164,7 +174,7 @@ TEST_CASE("ε is summed only under a guarantee, and where raw figures go out ove
     says(words({first, second}), "assumes that held-out perplexities concern units outside the contract");
     CHECK(to_json(sum_expense({first, second})).at("epsilon_sum") == 4);
 
-    second.where.run.split = data_split{{"data.split_seed", "1"}};
+    second.where.split = data_split{{"data.split_seed", "1"}};
     says(words({first, second}), "No sum of ε is given: the cells do not share one split");
     says(words({first, second}), "differ in data.split_seed");
     CHECK_FALSE(has(words({first, second}), "adds up"));
@@ -176,7 +186,7 @@ TEST_CASE("ε is summed only under a guarantee, and where raw figures go out ove
     says(words({noised, other}), "ε adds up to 4 and δ to 2e-05");
     says(words({noised, other}), "for every unit of the data");
     says(words({noised, second}), "do not share one split");
-    other.where.run.split = data_split{{"privacy.unit", "\"patient\""}};
+    other.where.split = data_split{{"privacy.unit", "\"patient\""}};
     says(words({noised, other}), "protect different units");
     // one that has read nothing yet moves no one
     second.result = cell_in_state("static", 2, 1, cell_state::not_run).result;
@@ -188,46 +198,54 @@ TEST_CASE("ε is summed only under a guarantee, and where raw figures go out ove
     CHECK_FALSE(has(words({first, unsound}), "adds up"));
 
     auto made_up = done_cell("static", 2, 1, 5);
-    made_up.where.run.split.reset();
+    made_up.where.split.reset();
     says(words({made_up}), "1 cell read made-up records");
     CHECK_FALSE(has(words({made_up}), "adds up"));
     says(words({first, made_up}), "adds up to 2");
 }
 
-TEST_CASE("the rate of lowest mean is chosen, once all seeds have ended, the first in a tie") {
+TEST_CASE("the rate of lowest mean is chosen, once all trials have ended, the first in a tie") {
     auto plan = make_plan("static");
-    plan.rates = {0.0005, 0.002, 0.01};
+    tune_over(plan, {0.0005, 0.002, 0.01});
     std::vector<measured> cells;
-    const auto add = [&](double lr, std::int64_t seed, double end) {
+    const auto add = [&](std::size_t rate, std::int64_t seed, double end) {
         cells.push_back(done_cell("static", 2, seed, end));
-        cells.back().where.when = stage::tuning;
-        cells.back().where.lr = lr;
+        cells.back().where.trial = true;
+        cells.back().where.setting = rate;
     };
-    add(0.0005, 100, 7), add(0.0005, 101, 9), add(0.002, 100, 8), add(0.002, 101, 8), add(0.01, 100, std::nan(""));
-    auto all = tunings(plan, cells);
+    add(0, 100, 7), add(0, 101, 9), add(1, 100, 8), add(1, 101, 8), add(2, 100, std::nan(""));
+    auto all = tune(plan, cells);
     REQUIRE(all.size() == 1);
-    CHECK(all[0].best == 0.0005);
+    CHECK(all[0].chosen == std::size_t{0});
+    CHECK(all[0].setting == arm_setting{"train.lr=0.0005"});
     CHECK(all[0].at_edge);
-    add(0.002, 102, 5);
-    all = tunings(plan, cells);
-    CHECK(all[0].best == 0.002);
+    CHECK(all[0].failed == 1);
+    add(1, 102, 5);
+    all = tune(plan, cells);
+    CHECK(all[0].chosen == std::size_t{1});
     CHECK_FALSE(all[0].at_edge);
+    // A rate that some seeds don't survive is not chosen, however good the others are.
+    add(1, 103, std::nan(""));
+    CHECK(tune(plan, cells)[0].chosen == std::size_t{0});
     cells.push_back(cell_in_state("static", 2, 103, cell_state::unfinished));
-    cells.back().where.when = stage::tuning;
-    CHECK_FALSE(tunings(plan, cells)[0].best.has_value());
+    cells.back().where.trial = true;
+    cells.back().where.setting = 0;
+    CHECK_FALSE(tune(plan, cells)[0].chosen.has_value());
     // the cells at a rate: the common one where it is the base's, else the tuned one
     std::vector<measured> real = {done_cell("static", 2, 0, 5), done_cell("static", 2, 0, 4)};
-    real[1].where.when = stage::tuned;
-    real[1].where.lr = 0.002;
-    CHECK(tuned(real, {{"static", 2, 0.0005}}) == std::vector<const measured*>{&real[0]});
-    CHECK(tuned(real, {{"static", 2, 0.002}}) == std::vector<const measured*>{&real[1]});
+    real[1].where.setting = 1;
+    const auto at = [&](std::size_t rate) {
+        return cells_at_own_rate(plan, real, {{.arm = "static", .epsilon = 2, .chosen = rate}});
+    };
+    CHECK(at(0) == std::vector<const measured*>{&real[0]});
+    CHECK(at(1) == std::vector<const measured*>{&real[1]});
 }
 
 TEST_CASE("a mean curve has the steps that all finished seeds have") {
     const std::vector<measured> cells = {done_cell("static", 2, 0, 5, {{10, 8}, {20, 6}}),
                                          done_cell("static", 2, 1, 5, {{10, 4}}),
                                          cell_in_state("static", 2, 2, cell_state::unfinished)};
-    const auto points = mean_over_seeds(common(cells), [](const auto& line) { return line.eval_perplexity; });
+    const auto points = mean_over_seeds(common_cells(cells), [](const auto& line) { return line.eval_perplexity; });
     CHECK(points == curve{{10, 6}});
 }
 
@@ -237,7 +255,7 @@ TEST_CASE("the files hold every cell, whatever became of it") {
     unsound.result.summary->semantics = rldp::semantics::as_published;
     unsound.result.committed->holds = false;
     auto odd = done_cell("rldp", 2, 0, 4, {{50, 5}, {100, 4}});
-    odd.where.run.id = "a,\"b\"";
+    odd.where.id = "a,\"b\"";
     const auto report = make_report(plan,
                                     {done_cell("static", 2, 0, 5, {{50, 6}, {100, 5}}),
                                      cell_in_state("static", 2, 1, cell_state::failed), odd, unsound},
@@ -271,7 +289,7 @@ TEST_CASE("the files hold every cell, whatever became of it") {
 
 TEST_CASE("the page tells what tuning did") {
     auto plan = make_plan("static,rldp");
-    plan.rates = {0.0005};
+    tune_over(plan, {0.0005});
     plan.tune_seeds = {100};
     plan.tuning_records = 6000;
     const auto page = compare_html(make_report(plan, {done_cell("static", 2, 0, 5)}, "again"));

@@ -14,9 +14,9 @@ using namespace rldp::eval;
 
 namespace {
 
-std::vector<std::string> ids(const std::vector<compare_cell>& cells) {
+std::vector<std::string> ids(const std::vector<cell>& cells) {
     std::vector<std::string> out;
-    for (const auto& one : cells) out.push_back(one.run.id);
+    for (const auto& one : cells) out.push_back(one.id);
     return out;
 }
 
@@ -28,6 +28,11 @@ compare_options make_options(const std::string& methods, const std::string& epsi
     return out;
 }
 
+/// What tuning came to, of ε 2: the rate of this number.
+tuned_arm chosen(const std::string& method, std::size_t rate) {
+    return {.arm = method, .epsilon = 2, .settings = 2, .chosen = rate};
+}
+
 bool sets(const cell& one, const std::string& text) {
     return std::find(one.overrides.begin(), one.overrides.end(), text) != one.overrides.end();
 }
@@ -37,10 +42,10 @@ bool sets(const cell& one, const std::string& text) {
 TEST_CASE("a comparison has a cell for every budget, method and seed, with legible names") {
     const auto plan = plan_compare(make_options("rldp,static", "0.5,2.0", "0,7"), fake_resolver());
     // methods in the order of tables, whatever the list's
-    CHECK(ids(plan.cells) == std::vector<std::string>{"static-eps0.5-seed0", "static-eps0.5-seed7", "rldp-eps0.5-seed0",
-                                                      "rldp-eps0.5-seed7", "static-eps2-seed0", "static-eps2-seed7",
-                                                      "rldp-eps2-seed0", "rldp-eps2-seed7"});
-    const auto& one = plan.cells[5].run;
+    CHECK(ids(plan.common) == std::vector<std::string>{"static-eps0.5-seed0", "static-eps0.5-seed7",
+                                                       "rldp-eps0.5-seed0", "rldp-eps0.5-seed7", "static-eps2-seed0",
+                                                       "static-eps2-seed7", "rldp-eps2-seed0", "rldp-eps2-seed7"});
+    const auto& one = plan.common[5];
     for (const char* text : {"method.name=\"static\"", "privacy.epsilon=2", "seed=7", "train.eval_records=512",
                              "noise.policy=null", "monitor.address=null"})
         CHECK(sets(one, text));
@@ -53,15 +58,18 @@ TEST_CASE("tuning adds made-up cells, and cells at the rates it chose unless the
     given.tune_lr = "5e-4,0.005";
     given.tune_records = 1000;
     const auto plan = plan_compare(given, fake_resolver());
-    REQUIRE(plan.cells.size() == 4 + 4);
-    const auto& one = plan.cells[5].run;
+    REQUIRE(plan.common.size() == 4);
+    REQUIRE(plan.trials.size() == 4);
+    const auto& one = plan.trials[1];
+    CHECK(one.number == 5);
     CHECK(one.id == "tune-static-eps2-seed100-lr0.005");
     CHECK(sets(one, "data.path=\"synthetic:1000\""));
     CHECK(sets(one, "data.ids_mapping=null"));
     CHECK(sets(one, "train.lr=0.005"));
-    const auto own = tuned_cells(plan, {{"static", 2, 0.0005}, {"rldp", 2, 0.005}});
+    const auto own = tuned_cells(plan, {chosen("static", 0), chosen("rldp", 1)});
     CHECK(ids(own) == std::vector<std::string>{"rldp-eps2-seed0-lr0.005", "rldp-eps2-seed1-lr0.005"});
-    CHECK_FALSE(sets(own[0].run, "data.path=\"synthetic:1000\""));
+    CHECK_FALSE(sets(own[0], "data.path=\"synthetic:1000\""));
+    CHECK(own[1].number == plan.common[3].number);  // whoever has the one at the base's rate has it
     given.tune_seeds = "100,1";
     says(refusal([&] { plan_compare(given, fake_resolver()); }), "--tune-seeds: 1 is one of --seeds");
 }
@@ -82,48 +90,48 @@ TEST_CASE("tuning has as many records as keep the sampling rate") {
 TEST_CASE("a sweep has a cell for every combination, the last key fastest") {
     const auto plan = plan_sweep({"rl.interval=16,32", "rl.batch=4"}, "0,1", fake_resolver());
     REQUIRE(plan.cells.size() == 4);
-    CHECK(plan.cells[0].run.id == "rl.interval=16,rl.batch=4,seed=0");
-    CHECK(plan.cells[1].run.id == "rl.interval=16,rl.batch=4,seed=1");
-    CHECK(plan.cells[2].setting == "rl.interval=32,rl.batch=4");
-    CHECK(sets(plan.cells[2].run, "rl.interval=32"));
-    CHECK(sets(plan.cells[3].run, "seed=1"));
+    CHECK(plan.cells[0].id == "rl.interval=16,rl.batch=4,seed=0");
+    CHECK(plan.cells[1].id == "rl.interval=16,rl.batch=4,seed=1");
+    CHECK(plan.cells[2].arm == "rl.interval=32,rl.batch=4");
+    CHECK(sets(plan.cells[2], "rl.interval=32"));
+    CHECK(sets(plan.cells[3], "seed=1"));
     const auto own_seed = plan_sweep({"rl.batch=4,8"}, "", fake_resolver());
-    CHECK(own_seed.cells[1].run.id == "rl.batch=8");
-    CHECK_FALSE(sets(own_seed.cells[1].run, "seed=0"));
+    CHECK(own_seed.cells[1].id == "rl.batch=8");
+    CHECK_FALSE(sets(own_seed.cells[1], "seed=0"));
 }
 
 TEST_CASE("all cells of a grid on real data share one split, whatever their seed") {
     auto given = make_options("static,rldp", "2,4", "0,7");
     given.tune_lr = "5e-4,0.005";
     const auto plan = plan_compare(given, fake_resolver());
-    auto cells = plan.cells;
-    const auto own = tuned_cells(plan, {{"static", 2, 0.005}});
-    cells.insert(cells.end(), own.begin(), own.end());
-    const auto& first = cells.front().run.split;
+    auto cells = plan.common;
+    for (const auto& more : {plan.trials, tuned_cells(plan, {chosen("static", 1)})})
+        cells.insert(cells.end(), more.begin(), more.end());
+    const auto& first = cells.front().split;
     REQUIRE(first.has_value());
     CHECK(first->at("data.split_seed") == "42");
     CHECK(first->at("data.path") == "\"/data/real.csv\"");
     for (const auto& one : cells) {
-        INFO(one.run.id);
-        if (one.when == stage::tuning)
-            CHECK_FALSE(one.run.split.has_value());  // its records are made up
+        INFO(one.id);
+        if (one.trial)
+            CHECK_FALSE(one.split.has_value());  // its records are made up
         else
-            CHECK(one.run.split == first);
+            CHECK(one.split == first);
     }
     for (const auto& one : plan_sweep({"rl.batch=4,8", "data.max_tokens=8,16"}, "0,7", fake_resolver()).cells)
-        CHECK(one.run.split == first);
+        CHECK(one.split == first);
     // its seed is a part of what the grid is
     CHECK(value_at(plan.what.base, "data.split_seed") == 42);
 }
 
 TEST_CASE("on made-up data each seed has a split of its own, which is nobody's") {
     const auto plan = plan_compare(make_options("static", "2", "0,7"), fake_resolver("synthetic:300"));
-    CHECK(sets(plan.cells[1].run, "data.split_seed=7"));
-    for (const auto& one : plan.cells) CHECK_FALSE(one.run.split.has_value());
+    CHECK(sets(plan.common[1], "data.split_seed=7"));
+    for (const auto& one : plan.common) CHECK_FALSE(one.split.has_value());
     CHECK(value_at(plan.what.base, "data.split_seed").is_null());
     const auto sweep = plan_sweep({"data.path=\"synthetic:300\",\"/data/real.csv\""}, "", fake_resolver());
-    CHECK_FALSE(sweep.cells[0].run.split.has_value());
-    CHECK(sweep.cells[1].run.split.has_value());
+    CHECK_FALSE(sweep.cells[0].split.has_value());
+    CHECK(sweep.cells[1].split.has_value());
 }
 
 TEST_CASE("a key that moves real units between the sides splits a sweep") {
@@ -132,8 +140,8 @@ TEST_CASE("a key that moves real units between the sides splits a sweep") {
           R"(data.path="/a.csv","/b.csv")", "data.canaries=0,10", "audit.canaries=0,10", "audit.shadow=0,1"}) {
         INFO(keys);
         const auto plan = plan_sweep({keys}, "", fake_resolver());
-        CHECK(plan.cells[0].run.split != plan.cells[1].run.split);
-        CHECK(keys_that_differ({*plan.cells[0].run.split, *plan.cells[1].run.split}) ==
+        CHECK(plan.cells[0].split != plan.cells[1].split);
+        CHECK(keys_that_differ({*plan.cells[0].split, *plan.cells[1].split}) ==
               std::vector<std::string>{keys.substr(0, keys.find('='))});
     }
 }
@@ -148,7 +156,7 @@ TEST_CASE("neither template nor model moves a unit, but for the key that a templ
     };
     const auto differ = [](const std::string& keys) {
         const auto plan = plan_sweep({keys}, "", fake_resolver());
-        return keys_that_differ({*plan.cells[0].run.split, *plan.cells[1].run.split});
+        return keys_that_differ({*plan.cells[0].split, *plan.cells[1].split});
     };
     const auto one = told("one.json", ""), other = told("other.json", R"("leave_out": ["age"], )"),
                keyed = told("keyed.json", R"("record": "visit", )");
@@ -162,18 +170,18 @@ TEST_CASE("values that are lists or paths make directory names without slashes a
     const auto plan =
         plan_sweep({R"(rl.actions=["radii"],["radii","noise"])", "model.path=a/b,a b,a_b"}, "", fake_resolver());
     REQUIRE(plan.cells.size() == 6);
-    CHECK(plan.cells[0].run.at.at("rl.actions") == R"(["radii"])");
-    CHECK(plan.cells[3].run.id == "rl.actions=radii_noise,model.path=a_b");
+    CHECK(plan.cells[0].at.at("rl.actions") == R"(["radii"])");
+    CHECK(plan.cells[3].id == "rl.actions=radii_noise,model.path=a_b");
     std::set<std::string> names;
     for (const auto& one : plan.cells) {
-        names.insert(one.run.id);
-        CHECK(one.run.id.find_first_of("/ ") == std::string::npos);
+        names.insert(one.id);
+        CHECK(one.id.find_first_of("/ ") == std::string::npos);
     }
     CHECK(names.size() == 6);
     const auto long_one =
         plan_sweep({"model.path=" + std::string(400, 'x') + "," + std::string(400, 'x') + "y"}, "3", fake_resolver());
-    CHECK(long_one.cells[0].run.id.size() < 200);
-    CHECK(long_one.cells[0].run.id != long_one.cells[1].run.id);
+    CHECK(long_one.cells[0].id.size() < 200);
+    CHECK(long_one.cells[0].id != long_one.cells[1].id);
 }
 
 TEST_CASE("bad lists, methods, keys and values are refused in one line that names them") {
@@ -275,8 +283,9 @@ TEST_CASE("an --only list restricts the cells of this invocation") {
     const auto plan = plan_compare(given, fake_resolver());
     const auto count = [&](const std::vector<std::string>& only) {
         const auto chosen = selection_from(only, plan.what.axes);
-        return std::count_if(plan.cells.begin(), plan.cells.end(),
-                             [&](const auto& one) { return selects(chosen, one.run); });
+        auto cells = plan.common;
+        cells.insert(cells.end(), plan.trials.begin(), plan.trials.end());
+        return std::count_if(cells.begin(), cells.end(), [&](const auto& one) { return selects(chosen, one); });
     };
     CHECK(count({}) == 8 + 8);
     CHECK(count({"method=rldp"}) == 4 + 4);

@@ -1,7 +1,7 @@
 // Pages that are passed on beside the owner's: what is planted on the trusted side must not reach the others.
 #include <sys/stat.h>
 
-#include "eval/experiments/comparison_files.hpp"
+#include "eval/experiments/compare_grid.hpp"
 #include "eval/experiments/owner_page.hpp"
 #include "eval/experiments/sweep.hpp"
 #include "tests/catch.hpp"
@@ -33,12 +33,6 @@ void plant(const cell_files& files, bool done) {
     rldp::write_file(files.run().audit_json(), R"({"membership": {"members": {"mean_log_probability": -0.5,
         "mean_perplexity": 1.7}, "attack": {"auc": 0.87654}}, "extraction": [], "course": [{"mean_exposure": 1.4}],
         "audited_epsilon": null})");
-}
-
-template <class Cells>
-void plant_all(const std::filesystem::path& out, const Cells& cells) {
-    grid_directory{out}.create();
-    for (std::size_t i = 0; i < cells.size(); ++i) plant({out, cells[i].run.id}, i % 2 == 0);
 }
 
 void check_pages(const std::filesystem::path& out, const std::string& kind) {
@@ -74,46 +68,36 @@ void check_owners(const std::filesystem::path& out) {
     CHECK((door.st_mode & 0777) == 0700);
 }
 
-template <class Cells>
-std::vector<cell> list_runs(const Cells& cells) {
-    std::vector<cell> out;
-    for (const auto& one : cells) out.push_back(one.run);
-    return out;
+/// Plants every cell, writes the experiment's files as its engine does, and checks them.
+void check_experiment(const experiment& what) {
+    const scratch_directory scratch;
+    const auto& out = scratch.path();
+    grid_directory{out}.create();
+    std::vector<measured> cells;
+    for (const auto& one : what.stages.front()({})) {
+        plant({out, one.id}, cells.size() % 2 == 0);
+        cells.push_back({one, read_result({out, one.id})});
+    }
+    const auto files = what.report(cells, "rldp");
+    write_files(out, what.what.kind, files, cells);
+    check_pages(out, what.what.kind);
+    check_owners(out);
+    for (const auto& marker : secrets) CHECK_FALSE(has(files.text, marker));
+    // an attack that failed is not the experiment's business
+    CHECK(cells[0].result.state == cell_state::done);
+    CHECK(cells[1].result.state == cell_state::failed);
 }
 
 }  // namespace
 
 TEST_CASE("a comparison's pages hold nothing of the trusted side, the owner's do") {
-    const scratch_directory scratch;
     compare_options given;
     given.methods = "static,rldp", given.epsilons = "2", given.seeds = "0,1";
-    const auto plan = plan_compare(given, fake_resolver());
-    plant_all(scratch.path(), plan.cells);
-    std::vector<measured> cells;
-    for (const auto& one : plan.cells) cells.push_back({one, read_result({scratch.path(), one.run.id})});
-    const auto report = make_report(plan, cells, "rldp compare");
-    write_files(scratch.path(), report);
-    write_owner_files(scratch.path(), read_owned(scratch.path(), list_runs(plan.cells)));
-    check_pages(scratch.path(), "compare");
-    check_owners(scratch.path());
-    for (const auto& marker : secrets) CHECK_FALSE(has(compare_text(report), marker));
-    // an attack that failed is not the comparison's business
-    CHECK(cells[0].result.state == cell_state::done);
-    CHECK(cells[1].result.state == cell_state::failed);
+    check_experiment(make_experiment(plan_compare(given, fake_resolver())));
 }
 
 TEST_CASE("a sweep's pages hold nothing of the trusted side, the owner's do") {
-    const scratch_directory scratch;
-    const auto plan = plan_sweep({"rl.batch=4,8"}, "0,1", fake_resolver());
-    plant_all(scratch.path(), plan.cells);
-    std::vector<swept> cells;
-    for (const auto& one : plan.cells) cells.push_back({one, read_result({scratch.path(), one.run.id})});
-    const auto report = make_report(plan, std::move(cells), "rldp sweep");
-    write_files(scratch.path(), report);
-    write_owner_files(scratch.path(), read_owned(scratch.path(), list_runs(plan.cells)));
-    check_pages(scratch.path(), "sweep");
-    check_owners(scratch.path());
-    for (const auto& marker : secrets) CHECK_FALSE(has(sweep_text(report), marker));
+    check_experiment(make_experiment(plan_sweep({"rl.batch=4,8"}, "0,1", fake_resolver())));
 }
 
 TEST_CASE("the owner's page shows cells that differ by their seed as one, and says where nothing was attacked") {

@@ -9,7 +9,7 @@ namespace {
 
 sweep_report report_with(const std::vector<std::optional<double>>& ends) {
     const auto plan = plan_sweep({"rl.batch=4,8,16"}, "0,1", fake_resolver());
-    std::vector<swept> cells;
+    std::vector<measured> cells;
     for (std::size_t i = 0; i < ends.size(); ++i) {
         const auto& where = plan.cells[i];
         const auto failed = cell_in_state("rldp", 2, 0, cell_state::failed).result;

@@ -37,8 +37,8 @@ std::string refused(const std::string& from, const std::string& to) {
     return refusal([&] { read(with(from, to)); });
 }
 
-measured_cell done(const protocol_cell& where, double value, double at_half = 0) {
-    measured_cell out{where, done_cell(where.arm, where.epsilon, where.seed, 1).result};
+measured done(const cell& where, double value, double at_half = 0) {
+    measured out{where, done_cell(where.arm, where.epsilon, *where.seed, 1).result};
     out.result.summary->value_nats_before = 70;
     out.result.summary->value_nats_after = value;
     out.result.summary->sample_rate = 0.01;
@@ -175,12 +175,12 @@ TEST_CASE("trials come before tests, on their own data and seeds, and tests get 
     CHECK(plan.trials.size() == 36);  // 2 ε, 3 arms, 3 trials, 2 tuning seeds
     std::set<std::string> ids;
     for (const auto& one : plan.trials) {
-        ids.insert(one.run.id);
-        CHECK_FALSE(one.run.split);  // nobody's records
+        ids.insert(one.id);
+        CHECK_FALSE(one.split);  // nobody's records
     }
     CHECK(ids.size() == plan.trials.size());
 
-    std::vector<measured_cell> trials;
+    std::vector<measured> trials;
     for (const auto& one : plan.trials) {
         double value = 10 + static_cast<double>((*one.setting + 1) % 3);  // the third is best
         if (one.arm == "static" && *one.setting == 2 && one.seed == 101) value = std::nan("");
@@ -200,14 +200,14 @@ TEST_CASE("trials come before tests, on their own data and seeds, and tests get 
     const auto tests = test_cells(plan, tuned);
     CHECK(tests.size() == 36);  // 2 ε, 3 arms, 6 seeds
     for (const auto& one : tests) {
-        CHECK(one.run.split);  // the table's, whose budget is spent
+        CHECK(one.split);  // the table's, whose budget is spent
         const auto& chosen = *std::find_if(tuned.begin(), tuned.end(), [&](const tuned_arm& each) {
             return each.arm == one.arm && each.epsilon == one.epsilon;
         });
         for (const auto& text : chosen.setting)
-            CHECK(std::count(one.run.overrides.begin(), one.run.overrides.end(), text) == 1);
-        for (const auto& text : one.run.overrides) CHECK_FALSE(has(text, "synthetic"));
-        CHECK(has(one.run.id, "-setting" + std::to_string(*chosen.chosen)));
+            CHECK(std::count(one.overrides.begin(), one.overrides.end(), text) == 1);
+        for (const auto& text : one.overrides) CHECK_FALSE(has(text, "synthetic"));
+        CHECK(has(one.id, "-setting" + std::to_string(*chosen.chosen)));
     }
 
     // A trial that is done again after all, and is the best now: other cells, none of the former choice's.
@@ -216,9 +216,9 @@ TEST_CASE("trials come before tests, on their own data and seeds, and tests get 
         if (one.where.arm == "static" && *one.where.setting == 2) one.result.summary->value_nats_after = 1;
     std::set<std::string> before, after;
     for (const auto& one : tests)
-        if (one.arm == "static") before.insert(one.run.id);
+        if (one.arm == "static") before.insert(one.id);
     for (const auto& one : test_cells(plan, tune(plan, again)))
-        if (one.arm == "static") after.insert(one.run.id);
+        if (one.arm == "static") after.insert(one.id);
     for (const auto& id : after) CHECK_FALSE(before.contains(id));
 
     // One of another shard is not there yet: its arm waits, and the others are numbered as before.
@@ -226,8 +226,7 @@ TEST_CASE("trials come before tests, on their own data and seeds, and tests get 
     const auto waiting = tune(plan, trials);
     CHECK(std::count_if(waiting.begin(), waiting.end(), [](const auto& one) { return one.ready(); }) == 5);
     for (const auto& one : test_cells(plan, waiting)) {
-        const auto same =
-            std::find_if(tests.begin(), tests.end(), [&](const auto& each) { return each.run.id == one.run.id; });
+        const auto same = std::find_if(tests.begin(), tests.end(), [&](const auto& each) { return each.id == one.id; });
         REQUIRE(same != tests.end());
         CHECK(same->number == one.number);
     }
@@ -236,9 +235,9 @@ TEST_CASE("trials come before tests, on their own data and seeds, and tests get 
 TEST_CASE("a number at the end of its axis is marked") {
     const auto plan = plan_protocol(read(with("\"trials\": 3", "\"trials\": 6")), fake_resolver());
     const auto edge = [&](const std::string& lr, const std::string& radius) {
-        std::vector<measured_cell> trials;
+        std::vector<measured> trials;
         for (const auto& one : plan.trials) {
-            const auto& all = one.run.overrides;
+            const auto& all = one.overrides;
             const bool best = std::count(all.begin(), all.end(), "train.lr=" + lr) > 0 &&
                               (one.arm == "auto_s" || std::count(all.begin(), all.end(), "clip.initial=" + radius) > 0);
             trials.push_back(done(one, best ? 1 : 2));
@@ -257,11 +256,11 @@ namespace {
 
 /// All tests of both ε, every arm's ends over the seeds as `end` says.
 template <class End>
-std::vector<measured_cell> tests_ending(const protocol_plan& plan, End end) {
+std::vector<measured> tests_ending(const protocol_plan& plan, End end) {
     std::vector<tuned_arm> tuned;
     for (const auto epsilon : plan.how.epsilons)
         for (const auto& one : plan.how.arms) tuned.push_back({.arm = one.name, .epsilon = epsilon, .setting = {}});
-    std::vector<measured_cell> cells;
+    std::vector<measured> cells;
     for (const auto& one : test_cells(plan, tuned)) cells.push_back(end(one));
     return cells;
 }
@@ -274,17 +273,16 @@ const duel& against(const protocol_report& report, const std::string& arm) {
 
 TEST_CASE("ties and misses: what the paired tests say, and who never reached the target") {
     const auto plan = plan_protocol(read(written), fake_resolver());
-    const auto report = make_report(plan,
-                                    tests_ending(plan,
-                                                 [](const protocol_cell& one) {
-                                                     const auto seed = static_cast<double>(one.seed);
-                                                     if (one.arm == "rldp")
-                                                         return done(one, 20 + seed, one.seed == 5 ? 40 : 20 + seed);
-                                                     if (one.arm == "static")
-                                                         return done(one, 21 + seed + 0.01 * seed * seed, 60);
-                                                     return done(one, 20 + seed + (one.seed % 2 == 0 ? 0.5 : -0.5), 60);
-                                                 }),
-                                    "rldp compare");
+    const auto report =
+        make_report(plan,
+                    tests_ending(plan,
+                                 [](const cell& one) {
+                                     const auto seed = static_cast<double>(*one.seed);
+                                     if (one.arm == "rldp") return done(one, 20 + seed, one.seed == 5 ? 40 : 20 + seed);
+                                     if (one.arm == "static") return done(one, 21 + seed + 0.01 * seed * seed, 60);
+                                     return done(one, 20 + seed + (*one.seed % 2 == 0 ? 0.5 : -0.5), 60);
+                                 }),
+                    "rldp compare");
     REQUIRE(report.duels.size() == 4);
     for (const auto& one : report.duels) {
         CHECK(one.seen.pairs == 6);
@@ -326,9 +324,9 @@ TEST_CASE("a win and a loss, in either direction of the measure") {
         const auto report =
             make_report(plan,
                         tests_ending(plan,
-                                     [&](const protocol_cell& one) {
+                                     [&](const cell& one) {
                                          const double gap = one.arm == "static" ? 1 : one.arm == "auto_s" ? -1 : 0;
-                                         return done(one, 30 + sign * gap + 0.01 * static_cast<double>(one.seed));
+                                         return done(one, 30 + sign * gap + 0.01 * static_cast<double>(*one.seed));
                                      }),
                         "");
         const auto &worse = against(report, "static"), &best = against(report, "auto_s");
@@ -344,7 +342,7 @@ TEST_CASE("no verdict while a cell is missing, whoever's it is") {
     for (const auto* late : {"static", "auto_s", "rldp"}) {
         const auto report = make_report(plan,
                                         tests_ending(plan,
-                                                     [&](const protocol_cell& one) {
+                                                     [&](const cell& one) {
                                                          auto out = done(one, one.arm == "rldp" ? 20 : 21);
                                                          if (one.arm == late && one.seed == 5 && one.epsilon == 2)
                                                              out.result = {};
@@ -363,7 +361,7 @@ TEST_CASE("a run that diverged counts as the model that it began with, and is co
     const auto report =
         make_report(plan,
                     tests_ending(plan,
-                                 [](const protocol_cell& one) {
+                                 [](const cell& one) {
                                      const bool lost = one.arm == "auto_s" && one.seed == 3;
                                      return done(one, lost ? std::nan("") : one.arm == "rldp" ? 20 : 21);
                                  }),
@@ -399,7 +397,7 @@ TEST_CASE("a directory of another protocol is not gone on with") {
 }
 
 TEST_CASE("a shard is a part of the cells, and all of them are all") {
-    std::vector<protocol_cell> cells(7);
+    std::vector<cell> cells(7);
     for (std::size_t i = 0; i < cells.size(); ++i) cells[i].number = i;
     std::set<std::size_t> all;
     for (const char* text : {"1/3", "2/3", "3/3"})
