@@ -1,18 +1,16 @@
 #include <ATen/Functions.h>
 #include <c10/core/ScalarType.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/json_reader.hpp"
+#include "base/mapped_file.hpp"
 #include "models/checkpoint/companions.hpp"
 #include "models/checkpoint/safetensors.hpp"
 
@@ -69,20 +67,6 @@ constexpr std::size_t prefix = 8;                            // bytes of the hea
 constexpr std::size_t longest_header = 100'000'000;          // bytes; the reference implementation's limit
 constexpr std::size_t most_dimensions = 16;                  // of what is read
 constexpr std::size_t most_elements = std::size_t{1} << 59;  // likewise; their bytes fit 63 bits
-
-struct view {
-    std::shared_ptr<void> bytes;
-    std::size_t size;
-};
-
-view map_file(const std::filesystem::path& path) {
-    const input_file file(path);
-    const auto size = static_cast<std::size_t>(file.size());
-    if (size == 0) return {{}, 0};
-    void* bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
-    if (bytes == MAP_FAILED) storage_fault(path, "can't be mapped", errno);
-    return {{bytes, [size](void* p) { ::munmap(p, size); }}, size};
-}
 
 std::uint64_t little_endian(const unsigned char* bytes) {
     std::uint64_t value = 0;
@@ -250,10 +234,7 @@ at::Tensor safetensors_file::tensor(const std::string& name) const {
 void safetensors_file::forget(const std::string& name) const {
     if (!mapped_) return;
     const entry& e = entries_.at(name);
-    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    const auto begin = (data_begin_ + e.begin + page - 1) / page * page, end = (data_begin_ + e.end) / page * page;
-    // Of a private mapping that nobody writes to.
-    if (begin < end) ::madvise(static_cast<char*>(mapping_.get()) + begin, end - begin, MADV_DONTNEED);
+    forget_pages(static_cast<char*>(mapping_.get()) + data_begin_ + e.begin, e.end - e.begin);
 }
 
 void save_safetensors(const std::filesystem::path& path, const std::map<std::string, at::Tensor>& tensors,
