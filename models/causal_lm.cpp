@@ -102,26 +102,45 @@ token_batch make_batch(std::span<const token_span> sequences, const batch_rule& 
 std::shared_ptr<const causal_lm> causal_lm::load(const std::filesystem::path& directory, at::ScalarType dtype,
                                                  at::Device device, const on_loading& tell) {
     const model_config config = read_model(directory);
-    return make_family(config, load_weights(directory, config, dtype, device, {.tell = tell}).tensors);
+    return make_family(config, load_weights(directory, config, dtype, device, {.tell = tell}).weights);
 }
 
 std::shared_ptr<const causal_lm> causal_lm::from_weights(const model_config& config,
-                                                         std::map<std::string, at::Tensor> weights) {
+                                                         std::map<std::string, at::Tensor> numbers) {
+    return from_weights(config, base_weights{std::move(numbers)});
+}
+
+std::shared_ptr<const causal_lm> causal_lm::from_weights(const model_config& config, base_weights weights) {
+    const auto modules = list_module_weights(config);
     for (const auto& [name, shape] : base_tensors(config)) {
-        const auto found = weights.find(name);
-        if (found == weights.end()) refuse(fmt::format("{} weights: tensor '{}' is missing", config.model_type, name));
-        if (found->second.sizes() != at::IntArrayRef(shape))
-            refuse(fmt::format("{} weights: tensor '{}' has a wrong shape", config.model_type, name));
+        const auto numbers = weights.numbers.find(name);
+        const auto blocks = weights.blocks.find(name);
+        std::vector<std::int64_t> found;
+        if (numbers != weights.numbers.end())
+            found = numbers->second.sizes().vec();
+        else if (blocks == weights.blocks.end())
+            refuse(fmt::format("{} weights: tensor '{}' is missing", config.model_type, name));
+        else if (config.model_type == "gpt2" && modules.contains(name))
+            found = {blocks->second.columns(), blocks->second.rows()};  // a Conv1D's matrix in blocks is [out, in]
+        else
+            found = {blocks->second.rows(), blocks->second.columns()};
+        if (found != shape) refuse(fmt::format("{} weights: tensor '{}' has a wrong shape", config.model_type, name));
     }
     return make_family(config, std::move(weights));
 }
 
-causal_lm::causal_lm(model_config config, std::map<std::string, at::Tensor> weights)
+weight_matrix base_weights::find_matrix(const std::string& name) const {
+    const auto found = blocks.find(name);
+    return found == blocks.end() ? weight_matrix(numbers.at(name)) : found->second;
+}
+
+causal_lm::causal_lm(model_config config, base_weights weights)
     : config_(std::move(config)), weights_(std::move(weights)) {}
 
 std::int64_t causal_lm::parameters() const {
     std::int64_t count = 0;
-    for (const auto& [name, weight] : weights_) count += weight.numel();
+    for (const auto& [name, weight] : weights_.numbers) count += weight.numel();
+    for (const auto& [name, weight] : weights_.blocks) count += weight.rows() * weight.columns();
     return count;
 }
 
@@ -129,18 +148,18 @@ rotation causal_lm::rotations_at(const at::Tensor&, bool) const {
     return {};
 }
 
-const at::Tensor& causal_lm::head() const {
-    if (!config_.tied_head) return weights_.at("lm_head.weight");
-    return weights_.at(config_.model_type == "gpt2" ? "transformer.wte.weight" : "model.embed_tokens.weight");
+weight_matrix causal_lm::head() const {
+    if (!config_.tied_head) return weights_.find_matrix("lm_head.weight");
+    return weights_.find_matrix(config_.model_type == "gpt2" ? "transformer.wte.weight" : "model.embed_tokens.weight");
 }
 
 // Of hidden states after the final norm, [N, width].
 at::Tensor causal_lm::compute_logits(const at::Tensor& normed) const {
-    return soft_cap(product(normed, head().t()), config_.final_cap);
+    return soft_cap(head().apply(normed), config_.final_cap);
 }
 
 at::TensorOptions causal_lm::options() const {
-    return head().options().requires_grad(false);
+    return head().options();
 }
 
 at::Tensor causal_lm::on_device(const at::Tensor& ids) const {
@@ -151,7 +170,7 @@ at::Tensor causal_lm::on_device(const at::Tensor& ids) const {
     // A token of another vocabulary would read outside the embedding; on the device the check would wait for it.
     if (ids.is_cpu() && (ids.min().item<std::int64_t>() < 0 || ids.max().item<std::int64_t>() >= config_.vocab))
         refuse(fmt::format("a token id is outside the model's vocabulary of {}", config_.vocab));
-    return ids.to(head().device(), /*non_blocking=*/true);
+    return ids.to(options().device(), /*non_blocking=*/true);
 }
 
 layer_kind causal_lm::make_layer_kind(bool sliding, const at::Tensor& positions, std::int64_t length) const {
@@ -284,14 +303,20 @@ record_gradients causal_lm::summed_gradient(const token_batch& batch, const lora
 }
 
 at::Tensor causal_lm::flatten_tensors(const lora_layout& layout) const {
-    return models::flatten_tensors(layout.tensors, weights_);
+    for (const auto& tensor : layout.tensors)
+        if (weights_.blocks.contains(tensor.name))
+            refuse(
+                fmt::format("train.parameters: {} is quantized, and no gradient moves its numbers; train adapters, or "
+                            "take the model in bfloat16, float16 or float32",
+                            tensor.name));
+    return models::flatten_tensors(layout.tensors, weights_.numbers);
 }
 
 std::shared_ptr<causal_lm> causal_lm::with_tensors(const lora_layout& layout, const at::Tensor& flat) const {
     require(flat.dim() == 1 && flat.size(0) == layout.dimension, "numbers of another layout's size");
     auto weights = weights_;
     const auto numbers = flat.to(options());
-    for (const auto& tensor : layout.tensors) weights.at(tensor.name) = view_part(numbers, tensor);
+    for (const auto& tensor : layout.tensors) weights.numbers.at(tensor.name) = view_part(numbers, tensor);
     return make_family(config_, std::move(weights));
 }
 
@@ -314,7 +339,7 @@ tensor_gradients causal_lm::gradients_of_units(const token_batch& batch, const l
     const at::AutoGradMode recording(true);
     const auto model = with_tensors(layout, flat.detach());
     std::vector<at::Tensor> trained;
-    for (const auto& tensor : layout.tensors) trained.push_back(model->weights_.at(tensor.name));
+    for (const auto& tensor : layout.tensors) trained.push_back(model->weights_.numbers.at(tensor.name));
     backward_cache book(trained, {first_record, batch.ids.size(1)});
     model->backward_cache_ = &book;
 
@@ -328,7 +353,7 @@ tensor_gradients causal_lm::gradients_of_units(const token_batch& batch, const l
     const auto x = model->final_norm(take_rows(model->hidden(ids, adaptation(&book)), where));
     const auto means = compute_shares(where, batch);
     const auto of_record = at::tensor(shares, at::kDouble).index_select(0, where.record).to(ids.device());
-    const auto head_index = book.find_index(model->head());
+    const auto head_index = book.find_index(model->head().numbers());
     const auto parts = head_losses(x.detach(), model->head(), config_.final_cap, where.targets,
                                    (means * of_record).to(at::kFloat), head_index.has_value());
     if (head_index) book.add_product(*head_index, parts.d_logits, x.detach());

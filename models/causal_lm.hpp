@@ -14,6 +14,7 @@
 
 #include "base/loading.hpp"
 #include "models/architecture/model_config.hpp"
+#include "models/kernels/weight_matrix.hpp"
 #include "models/lora/layout.hpp"
 #include "models/whole/factored_gradients.hpp"
 
@@ -68,6 +69,14 @@ enum class activations {
     recomputed  ///< of most layers their input alone; the same numbers, for a third more time
 };
 
+/// A base's tensors by their Hugging Face names (GPT-2 with the `transformer.` prefix).
+struct base_weights {
+    std::map<std::string, at::Tensor> numbers;
+    std::map<std::string, weight_matrix> blocks = {};  ///< those that lie in blocks: of linear modules, embedding, head
+
+    weight_matrix find_matrix(const std::string& name) const;
+};
+
 /// An immutable model: safe to share between threads and replicas.
 class causal_lm {
   public:
@@ -75,13 +84,15 @@ class causal_lm {
     /// file and tensor (missing, wrong shape, truncated).
     static std::shared_ptr<const causal_lm> load(const std::filesystem::path& directory, at::ScalarType dtype,
                                                  at::Device device, const on_loading& tell = {});
-    /// From weights by their Hugging Face names (GPT-2 with the `transformer.` prefix).
+    /// Errors: bad_input naming a tensor that is missing or of another shape.
+    static std::shared_ptr<const causal_lm> from_weights(const model_config& config, base_weights weights);
     static std::shared_ptr<const causal_lm> from_weights(const model_config& config,
-                                                         std::map<std::string, at::Tensor> weights);
+                                                         std::map<std::string, at::Tensor> numbers);
     virtual ~causal_lm() = default;
 
     const model_config& config() const { return config_; }
     std::int64_t parameters() const;  ///< count of the base's numbers
+    bool is_quantized() const { return !weights_.blocks.empty(); }
 
     /// Logits [b, T, V] in the base's dtype; `adapter` is the flat vector [D] for `layout`, or both are null.
     /// Differentiable in the adapter, where it asks for it, by autograd alone.
@@ -119,7 +130,7 @@ class causal_lm {
     at::Tensor training_loss(const token_batch& batch) const;
 
   protected:
-    causal_lm(model_config config, std::map<std::string, at::Tensor> weights);
+    causal_lm(model_config config, base_weights weights);
     /// ids [b, T] as hidden states [b·T, width]; positions are [T] or [b, T] int64 on the CPU.
     virtual at::Tensor embed(const at::Tensor& ids, const at::Tensor& positions) const = 0;
     virtual at::Tensor block(std::size_t layer, const at::Tensor& x, const forward_pass& pass) const = 0;
@@ -128,7 +139,7 @@ class causal_lm {
     virtual rotation rotations_at(const at::Tensor& positions, bool sliding) const;
 
     model_config config_;
-    std::map<std::string, at::Tensor> weights_;
+    base_weights weights_;
     backward_cache* backward_cache_ = nullptr;  ///< of the one pass that a model of tuned weights is made for
 
   private:
@@ -136,7 +147,7 @@ class causal_lm {
     /// The model that an adapter which holds whole tensors stands for; null for any other.
     std::shared_ptr<const causal_lm> stood_for(const lora_layout* layout, const at::Tensor* adapter) const;
     at::TensorOptions options() const;
-    const at::Tensor& head() const;
+    weight_matrix head() const;
     at::Tensor compute_logits(const at::Tensor& normed) const;
     layer_kind make_layer_kind(bool sliding, const at::Tensor& positions, std::int64_t length) const;
     at::Tensor on_device(const at::Tensor& ids) const;

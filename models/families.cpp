@@ -13,28 +13,29 @@ namespace rldp::models {
 namespace {
 
 // The module of a role in one block, with its weights.
-linear find_linear(const model_config& config, const std::map<std::string, at::Tensor>& weights, std::int64_t layer,
+linear find_linear(const model_config& config, const base_weights& weights, std::int64_t layer,
                    const std::string& role) {
     for (const auto& module : block_modules(config, layer)) {
         if (module.role != role) continue;
         const std::string& owner = module.inside.empty() ? module.name : module.inside;
-        const auto bias = weights.find(owner + ".bias");
-        return {module, weights.at(owner + ".weight"), bias == weights.end() ? at::Tensor() : bias->second,
-                config.model_type == "gpt2"};
+        const auto bias = weights.numbers.find(owner + ".bias");
+        auto matrix = weights.find_matrix(owner + ".weight");
+        const bool conv1d = config.model_type == "gpt2" && matrix.numbers().defined();
+        return {module, std::move(matrix), bias == weights.numbers.end() ? at::Tensor() : bias->second, conv1d};
     }
     bug("no module of role " + role);
 }
 
 }  // namespace
 
-std::shared_ptr<causal_lm> make_family(const model_config& config, std::map<std::string, at::Tensor> weights) {
+std::shared_ptr<causal_lm> make_family(const model_config& config, base_weights weights) {
     if (config.model_type == "gpt2") return std::make_shared<gpt2>(config, std::move(weights));
     return std::make_shared<decoder>(config, std::move(weights));
 }
 
 // -- GPT-2 (Radford et al. 2019) --
 
-gpt2::gpt2(const model_config& config, std::map<std::string, at::Tensor> weights)
+gpt2::gpt2(const model_config& config, base_weights weights)
     : causal_lm(config, std::move(weights)), final_(find_norm("transformer.ln_f")) {
     for (std::int64_t layer = 0; layer < config.layers; ++layer) {
         const auto name = fmt::format("transformer.h.{}.", layer);
@@ -45,7 +46,7 @@ gpt2::gpt2(const model_config& config, std::map<std::string, at::Tensor> weights
 }
 
 gpt2::norm gpt2::find_norm(const std::string& name) const {
-    return {weights_.at(name + ".weight"), weights_.at(name + ".bias")};
+    return {weights_.numbers.at(name + ".weight"), weights_.numbers.at(name + ".bias")};
 }
 
 at::Tensor gpt2::apply(const norm& by, const at::Tensor& x) const {
@@ -53,11 +54,11 @@ at::Tensor gpt2::apply(const norm& by, const at::Tensor& x) const {
 }
 
 at::Tensor gpt2::embed(const at::Tensor& ids, const at::Tensor& positions) const {
-    const auto tokens = look_up(weights_.at("transformer.wte.weight"), ids, backward_cache_);
+    const auto tokens = look_up(weights_.find_matrix("transformer.wte.weight"), ids, backward_cache_);
     // A unit has its own part in each position's row.
     const auto there = positions.to(ids.device(), /*non_blocking=*/true);
     const auto rows = backward_cache_ ? there.expand(ids.sizes()) : there;
-    const auto places = look_up(weights_.at("transformer.wpe.weight"), rows, backward_cache_);
+    const auto places = look_up(weights_.find_matrix("transformer.wpe.weight"), rows, backward_cache_);
     return (tokens + places).view({-1, config_.width});
 }
 
@@ -79,14 +80,14 @@ at::Tensor gpt2::final_norm(const at::Tensor& x) const {
 
 // -- Llama, and what came of it --
 
-decoder::decoder(const model_config& config, std::map<std::string, at::Tensor> weights)
+decoder::decoder(const model_config& config, base_weights weights)
     : causal_lm(config, std::move(weights)),
       family_(require_family(config.model_type)),
       frequencies_(inverse_frequencies(config.rope, config.head_dim)),
       sliding_frequencies_(inverse_frequencies(config.sliding_rope.value_or(config.rope), config.head_dim)) {
     for (std::int64_t layer = 0; layer < config.layers; ++layer) {
         const auto name = fmt::format("model.layers.{}.", layer);
-        const auto norm = [&](const char* of) { return weights_.at(name + of + ".weight"); };
+        const auto norm = [&](const char* of) { return weights_.numbers.at(name + of + ".weight"); };
         const auto norm_if = [&](bool there, const char* of) { return there ? norm(of) : at::Tensor(); };
         const auto module = [&](const char* role) { return find_linear(config, weights_, layer, role); };
         // With norms on both sides, that after attention has the name that else is of the one before the MLP.
@@ -101,16 +102,16 @@ decoder::decoder(const model_config& config, std::map<std::string, at::Tensor> w
 }
 
 at::Tensor decoder::embed(const at::Tensor& ids, const at::Tensor&) const {
-    const auto x = look_up(weights_.at("model.embed_tokens.weight"), ids, backward_cache_).view({-1, config_.width});
+    const auto x =
+        look_up(weights_.find_matrix("model.embed_tokens.weight"), ids, backward_cache_).view({-1, config_.width});
     if (!family_.scaled_embedding) return x;
     // Rounded to the embedding's type first, as the reference does it.
     return x * at::scalar_tensor(std::sqrt(static_cast<double>(config_.width)), x.options().requires_grad(false));
 }
 
 rotation decoder::rotations_at(const at::Tensor& positions, bool sliding) const {
-    const auto& embedding = weights_.at("model.embed_tokens.weight");
-    return rotations(sliding ? sliding_frequencies_ : frequencies_, positions,
-                     embedding.options().requires_grad(false));
+    const auto& by = sliding ? sliding_frequencies_ : frequencies_;
+    return rotations(by, positions, weights_.find_matrix("model.embed_tokens.weight").options());
 }
 
 at::Tensor decoder::normed(const at::Tensor& x, const at::Tensor& weight) const {
@@ -144,7 +145,7 @@ at::Tensor decoder::block(std::size_t layer, const at::Tensor& x, const forward_
 }
 
 at::Tensor decoder::final_norm(const at::Tensor& x) const {
-    return normed(x, weights_.at("model.norm.weight"));
+    return normed(x, weights_.numbers.at("model.norm.weight"));
 }
 
 }  // namespace rldp::models

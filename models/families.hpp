@@ -1,6 +1,5 @@
 #pragma once
 // The supported families, behind causal_lm.
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,11 +12,11 @@
 namespace rldp::models {
 
 /// The model of config.model_type; the weights are those of base_tensors(config), checked by the caller.
-std::shared_ptr<causal_lm> make_family(const model_config& config, std::map<std::string, at::Tensor> weights);
+std::shared_ptr<causal_lm> make_family(const model_config& config, base_weights weights);
 
 class gpt2 final : public causal_lm {
   public:
-    gpt2(const model_config& config, std::map<std::string, at::Tensor> weights);
+    gpt2(const model_config& config, base_weights weights);
 
   private:
     struct norm {
@@ -40,7 +39,7 @@ class gpt2 final : public causal_lm {
 /// Llama and what came of it: what the rows of architecture/family.hpp tell apart.
 class decoder final : public causal_lm {
   public:
-    decoder(const model_config& config, std::map<std::string, at::Tensor> weights);
+    decoder(const model_config& config, base_weights weights);
 
   private:
     struct block_weights {

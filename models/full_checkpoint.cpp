@@ -12,6 +12,7 @@
 #include "models/checkpoint/companions.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "models/full_checkpoint.hpp"
+#include "models/weight_files.hpp"
 #include "models/weights.hpp"
 
 namespace rldp::models {

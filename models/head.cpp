@@ -62,20 +62,20 @@ at::Tensor take_rows(const at::Tensor& x, const predicted_positions& where) {
     return rows_function::apply(x, where);
 }
 
-token_losses head_losses(const at::Tensor& hidden, const at::Tensor& head, std::optional<double> cap,
+token_losses head_losses(const at::Tensor& hidden, const weight_matrix& head, std::optional<double> cap,
                          const at::Tensor& targets, const at::Tensor& weights, bool keeps_d_logits) {
     const at::NoGradGuard no_grad;
-    const std::int64_t count = hidden.size(0), step = rows_at_once(count, head.size(0), head.is_cuda());
+    const std::int64_t count = hidden.size(0), step = rows_at_once(count, head.rows(), hidden.is_cuda());
     token_losses result{at::empty({count}, hidden.options().dtype(at::kFloat)), {}, {}};
     if (weights.defined()) result.d_hidden = at::empty_like(hidden);
-    if (keeps_d_logits) result.d_logits = at::empty({count, head.size(0)}, hidden.options());
+    if (keeps_d_logits) result.d_logits = at::empty({count, head.rows()}, hidden.options());
     const auto all_rows = at::arange(std::min(step, count), targets.options());
     const auto minus_one = at::full({}, -1, hidden.options().dtype(at::kFloat));
     for (std::int64_t begin = 0; begin < count; begin += step) {
         const std::int64_t rows = std::min(step, count - begin);
         const auto part = [&](const at::Tensor& t) { return t.narrow(0, begin, rows); };
         const auto target = part(targets).unsqueeze(1);
-        auto logits = soft_cap(product(part(hidden), head.t()), cap);
+        auto logits = soft_cap(head.apply(part(hidden)), cap);
         auto log_p = logits.to(at::kFloat, false, cap.has_value());
         if (!cap) logits.reset();
         at::_log_softmax_out(log_p, log_p, 1, false);
@@ -87,7 +87,7 @@ token_losses head_losses(const at::Tensor& hidden, const at::Tensor& head, std::
                              /*unsafe=*/true);
         if (cap) d_logits.sub_(d_logits * (logits.to(at::kFloat) / *cap).square());  // · (1 - tanh²)
         auto d_hidden = part(result.d_hidden);
-        product_into(d_hidden, d_logits.to(head.scalar_type()), head);
+        head.pull_back_into(d_hidden, d_logits.to(d_hidden.scalar_type()));
         d_hidden.mul_(part(weights).unsqueeze(1));
         if (keeps_d_logits) part(result.d_logits).copy_(d_logits.mul_(part(weights).unsqueeze(1)));
     }

@@ -30,7 +30,7 @@ struct token_losses {
 };
 /// hidden [M, width] after the final norm, head [V, width], `cap` of the logits, weights [M] float32 or undefined.
 /// Computed outside autograd.
-token_losses head_losses(const at::Tensor& hidden, const at::Tensor& head, std::optional<double> cap,
+token_losses head_losses(const at::Tensor& hidden, const weight_matrix& head, std::optional<double> cap,
                          const at::Tensor& targets, const at::Tensor& weights, bool keeps_d_logits = false);
 
 }  // namespace rldp::models

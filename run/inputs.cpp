@@ -287,7 +287,7 @@ run_model load_model(const config::reading_spec& spec, const model_reading& how)
                                      {.digest = how.identify && !known, .known_good = known, .tell = how.tell});
     out.weights.digest = known ? how.known->digest : read.digest;
     if (how.identify) out.digest = privacy::sha256(digest_beside_weights(directory) + out.weights.digest);
-    out.base = models::causal_lm::from_weights(described, std::move(read.tensors));
+    out.base = models::causal_lm::from_weights(described, std::move(read.weights));
     models::choose_threads(described);
     out.layout = choose_layout(spec, described);
     if (out.layout.trains_base()) {

@@ -13,6 +13,7 @@
 #include "config/open_keys.hpp"
 #include "data/units/load_tokens.hpp"
 #include "models/device.hpp"
+#include "models/weight_files.hpp"
 #include "models/weights.hpp"
 #include "privacy/accounting/gdp.hpp"
 #include "privacy/mechanism/clipping.hpp"

@@ -9,7 +9,7 @@
 #include "base/output.hpp"
 #include "base/system.hpp"
 #include "config/spec.hpp"
-#include "models/weights.hpp"
+#include "models/weight_files.hpp"
 #include "monitor/terminal/live_line.hpp"
 #include "privacy/accounting/accountant.hpp"
 #include "run/artifacts/run_directory.hpp"

@@ -18,7 +18,7 @@
 #include "base/text.hpp"
 #include "models/architecture/family.hpp"
 #include "models/architecture/model_config.hpp"
-#include "models/weights.hpp"
+#include "models/weight_files.hpp"
 #include "run/artifacts/formatting.hpp"
 
 namespace rldp::app {

@@ -214,6 +214,14 @@ std::string linear_names(const model_config& model) {
     return names;
 }
 
+std::set<std::string> list_module_weights(const model_config& model) {
+    std::set<std::string> out;
+    for (std::int64_t layer = 0; layer < model.layers; ++layer)
+        for (const auto& module : block_modules(model, layer))
+            out.insert((module.inside.empty() ? module.name : module.inside) + ".weight");
+    return out;
+}
+
 std::string last_name(const std::string& module) {
     return module.substr(module.rfind('.') + 1);
 }

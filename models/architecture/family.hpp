@@ -2,6 +2,7 @@
 // The families of models: what tells them apart, and the linear modules and tensors of each.
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -80,6 +81,9 @@ std::vector<linear_module> block_modules(const model_config& model, std::int64_t
 
 /// Last names of a block's modules, for messages: "q_proj, k_proj, …".
 std::string linear_names(const model_config& model);
+
+/// Names of the linear modules' matrices, or of those that they are parts of.
+std::set<std::string> list_module_weights(const model_config& model);
 
 /// The last part of a dotted name.
 std::string last_name(const std::string& module);

@@ -209,6 +209,7 @@ void refuse_quantization(const json_reader& json) {
         if (!json.has(key)) continue;
         const auto& how = json.at(key);
         const auto method = how.is_object() ? how.value("quant_method", nlohmann::json()) : nlohmann::json();
+        if (method == "bitsandbytes") continue;  // which of its tensors are, and how, their files say
         refuse(
             fmt::format("{}: key '{}': the weights are quantized{}; take the model in bfloat16, float16 or float32 of "
                         "which this was made",

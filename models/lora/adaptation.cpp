@@ -12,9 +12,9 @@
 
 namespace rldp::models {
 
-at::Tensor linear::matrix() const {
-    const auto whole = conv1d ? weight : weight.t();
-    return module.inside.empty() ? whole : whole.narrow(1, module.first_row, module.d_out);
+weight_matrix linear::matrix() const {
+    const auto whole = conv1d ? weight_matrix(weight.numbers().t()) : weight;
+    return module.inside.empty() ? whole : whole.narrow(module.first_row, module.d_out);
 }
 
 at::Tensor linear::offsets() const {
@@ -35,14 +35,14 @@ bool leads_back(const at::Tensor& t) {
     return t.defined() && t.requires_grad();
 }
 
-// residual + bias + x·matrix in one product.
+// residual + bias + x·matrixᵀ in one product.
 at::Tensor frozen(const at::Tensor& x, const linear& module, const at::Tensor& residual) {
     const auto offsets = module.offsets();
     if (residual.defined()) {
         auto y = offsets.defined() ? residual + offsets : residual.clone();
-        return product_onto(y, x, module.matrix());
+        return module.matrix().apply_onto(y, x);
     }
-    return product(x, module.matrix(), offsets);
+    return module.matrix().apply(x, offsets);
 }
 
 /// Whether they are neighbouring rows of one module (GPT-2's q, k and v, Phi-3's gate and up).
@@ -174,11 +174,11 @@ struct adapted_function : torch::autograd::Function<adapted_function> {
         at::Tensor d_x;
         for (std::size_t i = 0; i < gradients.size(); ++i) {
             if (!gradients[i].defined()) continue;
-            const auto back = state.group[i]->matrix().t();
+            const auto matrix = state.group[i]->matrix();
             if (d_x.defined())
-                product_onto(d_x, gradients[i], back);
+                matrix.pull_back_onto(d_x, gradients[i]);
             else
-                d_x = product(gradients[i], back);
+                d_x = matrix.pull_back(gradients[i]);
         }
         return d_x;
     }
@@ -254,11 +254,11 @@ struct noted_function : torch::autograd::Function<noted_function> {
         at::Tensor d_x;
         for (std::size_t i = 0; i < gradients.size(); ++i) {
             if (!gradients[i].defined() || !ctx->needs_input_grad(0)) continue;
-            const auto back = state.group[i]->matrix().t();
+            const auto matrix = state.group[i]->matrix();
             if (d_x.defined())
-                product_onto(d_x, gradients[i], back);
+                matrix.pull_back_onto(d_x, gradients[i]);
             else
-                d_x = product(gradients[i], back);
+                d_x = matrix.pull_back(gradients[i]);
         }
         note(state, gradients);
         state.x.reset();
@@ -272,9 +272,10 @@ struct noted_function : torch::autograd::Function<noted_function> {
         const auto& group = state.group;
         for (std::size_t i = 0, end = 0; i < group.size(); i = end) {
             const linear& module = *group[i];
-            for (end = i; end < group.size() && group[end]->weight.is_same(module.weight); ++end) {
+            for (end = i; end < group.size() && group[end]->weight.numbers().is_same(module.weight.numbers()); ++end) {
             }
-            const auto weight = state.book->find_index(module.weight), bias = state.book->find_index(module.bias);
+            const auto weight = state.book->find_index(module.weight.numbers()),
+                       bias = state.book->find_index(module.bias);
             if ((!weight && !bias) || !gradients[i].defined()) continue;
             const variable_list parts(gradients.begin() + static_cast<std::ptrdiff_t>(i),
                                       gradients.begin() + static_cast<std::ptrdiff_t>(end));
@@ -290,7 +291,7 @@ struct noted_function : torch::autograd::Function<noted_function> {
 
 std::vector<at::Tensor> adaptation::run(const at::Tensor& x, const modules& group, const at::Tensor& residual) const {
     const auto is_noted = [&](const linear* module) {
-        return backward_cache_->find_index(module->weight) || backward_cache_->find_index(module->bias);
+        return backward_cache_->find_index(module->weight.numbers()) || backward_cache_->find_index(module->bias);
     };
     if (backward_cache_ && std::any_of(group.begin(), group.end(), is_noted)) {
         auto state = c10::make_intrusive<noted_function::call>();

@@ -8,19 +8,20 @@
 #include <vector>
 
 #include "models/architecture/family.hpp"
+#include "models/kernels/weight_matrix.hpp"
 #include "models/lora/layout.hpp"
 
 namespace rldp::models {
 
-/// A frozen linear module: y = x·matrix + bias.
+/// A frozen linear module: y = x·matrixᵀ + bias.
 struct linear {
     linear_module module;
-    at::Tensor weight;  ///< [out, in], or Conv1D's [in, out], of the module or of the one it is part of
-    at::Tensor bias;    ///< [out] or undefined
+    weight_matrix weight;  ///< [out, in], or Conv1D's [in, out], of the module or of the one it is part of
+    at::Tensor bias;       ///< [out] or undefined
     bool conv1d = false;
 
-    at::Tensor matrix() const;   ///< view [d_in, d_out]
-    at::Tensor offsets() const;  ///< view [d_out] of the bias, or undefined
+    weight_matrix matrix() const;  ///< view [d_out, d_in]
+    at::Tensor offsets() const;    ///< view [d_out] of the bias, or undefined
 };
 
 /// Where per-unit gradients go during a backward pass.

@@ -129,9 +129,11 @@ struct recorded_layer_norm : torch::autograd::Function<recorded_layer_norm> {
 
 }  // namespace
 
-at::Tensor look_up(const at::Tensor& table, const at::Tensor& ids, backward_cache* book) {
-    if (!book || !book->find_index(table)) return at::embedding(table, ids);
-    return recorded_lookup::apply(book->anchor(), table, ids, book);
+at::Tensor look_up(const weight_matrix& table, const at::Tensor& ids, backward_cache* book) {
+    const auto& numbers = table.numbers();
+    if (!numbers.defined()) return table.look_up(ids);
+    if (!book || !book->find_index(numbers)) return at::embedding(numbers, ids);
+    return recorded_lookup::apply(book->anchor(), numbers, ids, book);
 }
 
 at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& offset, double epsilon,

@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "models/kernels/weight_matrix.hpp"
+
 namespace rldp::models {
 
 /// Which rows of a micro-batch are whose: a unit's records follow each other, and so do their positions.
@@ -74,7 +76,7 @@ class backward_cache {
 // gradient is made of. With no cache, or where the tensor is not trained, they are the plain functions.
 
 /// Rows `ids` [b, T] of a table [V, width].
-at::Tensor look_up(const at::Tensor& table, const at::Tensor& ids, backward_cache* book);
+at::Tensor look_up(const weight_matrix& table, const at::Tensor& ids, backward_cache* book);
 
 /// Layer norm over the last dimension of x [N, d], gain and offset [d].
 at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& offset, double epsilon,

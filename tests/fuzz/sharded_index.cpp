@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     [[maybe_unused]] static const bool written = write_shards(model);
     fuzz::write("model.safetensors.index.json", fuzz::to_text(bytes, size));
     fuzz::check_reading(size, [&] {
-        const auto weights = models::load_weights(fuzz::directory(), model, std::nullopt, at::kCPU).tensors;
+        const auto weights = models::load_weights(fuzz::directory(), model, std::nullopt, at::kCPU).weights.numbers;
         fuzz::require(weights.size() == models::base_tensors(model).size(), "tensors are missing");
     });
     return 0;

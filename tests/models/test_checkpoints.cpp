@@ -3,6 +3,7 @@
 
 #include "base/files.hpp"
 #include "models/architecture/family.hpp"
+#include "models/weight_files.hpp"
 #include "models/weights.hpp"
 #include "tests/models/random_models.hpp"
 
@@ -112,7 +113,7 @@ TEST_CASE("weights that were found finite are not looked through again", "[check
     weights.begin()->second.flatten()[0] = NAN;
     save_safetensors(scratch.path() / "model.safetensors", weights);
     CHECK(has(refusal([&] { load_weights(scratch.path(), model, at::kFloat, at::kCPU); }), "not finite"));
-    CHECK(load_weights(scratch.path(), model, at::kFloat, at::kCPU, {.known_good = true}).tensors.size() ==
+    CHECK(load_weights(scratch.path(), model, at::kFloat, at::kCPU, {.known_good = true}).weights.numbers.size() ==
           weights.size());
 }
 
@@ -136,7 +137,7 @@ TEST_CASE("weights are the same, and so is the refusal of several, on any number
     save_safetensors(scratch.path() / "model.safetensors", weights);
     const auto alone = read(1), shared = read(4);
     CHECK(shared.digest == alone.digest);
-    for (const auto& [name, tensor] : alone.tensors) CHECK(at::equal(shared.tensors.at(name), tensor));
+    for (const auto& [name, tensor] : alone.weights.numbers) CHECK(at::equal(shared.weights.numbers.at(name), tensor));
 
     for (auto& [name, tensor] : weights) tensor.flatten()[0] = NAN;
     save_safetensors(scratch.path() / "model.safetensors", weights);

@@ -61,7 +61,7 @@ TEST_CASE("the head's losses and gradients know the cap of its logits", "[gradie
         for (const std::optional<double> cap : {std::optional<double>{}, std::optional{1.5}, std::optional{30.0}}) {
             CAPTURE(type, cap.value_or(0));
             const auto hidden = at::randn({40, 12}).to(type);
-            const auto found = head_losses(hidden, head.to(type), cap, targets, weights);
+            const auto found = head_losses(hidden, weight_matrix(head.to(type)), cap, targets, weights);
             const auto leaf = hidden.to(at::kFloat).requires_grad_();
             const auto logits = at::mm(leaf, head.to(type).to(at::kFloat).t());
             const auto nll =

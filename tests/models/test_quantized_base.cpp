@@ -1,0 +1,183 @@
+// Bases in blocks: the same model as one of the numbers that these blocks stand for.
+#include <ATen/core/grad_mode.h>
+
+#include "base/files.hpp"
+#include "models/checkpoint/safetensors.hpp"
+#include "models/quantized/quantize.hpp"
+#include "models/unit_gradients.hpp"
+#include "models/weights.hpp"
+#include "tests/models/random_models.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
+
+#include "tests/catch.hpp"
+
+namespace rldp::models::test {
+
+namespace {
+
+/// Rows of every matrix fill blocks of 64.
+model_config wide_config(random_source& random, const std::string& model_type) {
+    auto c = random_config(random, model_type);
+    c.heads = c.kv_heads = 2;
+    c.head_dim = 32;
+    c.width = 64;
+    c.inner = 128;
+    return c;
+}
+
+at::Tensor to_numbers(const quantized_tensor& blocks) {
+    const auto out = at::empty({blocks.rows, blocks.columns});
+    blocks.read_rows(0, blocks.rows, out.data_ptr<float>());
+    return out;
+}
+
+quantized_tensor quantize(block_type type, const at::Tensor& matrix) {
+    const auto rows = matrix.contiguous();
+    return quantize_matrix(type, rows.size(0), rows.size(1),
+                           [&](std::int64_t i) { return rows.data_ptr<float>() + i * rows.size(1); });
+}
+
+struct pair_of_models {
+    std::shared_ptr<const causal_lm> blocks, numbers;
+};
+
+/// Every matrix is in blocks but for positions, embedding and head too where `vocabulary` says so.
+pair_of_models make_models(const model_config& config, block_type type, at::ScalarType dtype, bool vocabulary) {
+    const bool conv1d = config.model_type == "gpt2";
+    base_weights blocks;
+    std::map<std::string, at::Tensor> numbers;
+    for (const auto& [name, weight] : random_weights(config)) {
+        const bool is_table =
+            name.find("wte") != name.npos || name.find("embed") != name.npos || name.find("lm_head") != name.npos;
+        if (weight.dim() != 2 || name.find("wpe") != name.npos || (is_table && !vocabulary)) {
+            blocks.numbers[name] = numbers[name] = weight.to(dtype);
+            continue;
+        }
+        const bool turned = conv1d && !is_table;
+        const auto matrix = quantize(type, turned ? weight.t() : weight);
+        const auto read = to_numbers(matrix);
+        numbers[name] = (turned ? read.t().contiguous() : read).to(dtype);
+        blocks.blocks.emplace(name, weight_matrix(matrix, dtype));
+    }
+    return {causal_lm::from_weights(config, std::move(blocks)), causal_lm::from_weights(config, std::move(numbers))};
+}
+
+double relative_distance(const at::Tensor& one, const at::Tensor& other) {
+    return ((one - other).norm() / other.norm()).item<double>();
+}
+
+}  // namespace
+
+TEST_CASE("a base in blocks computes what the numbers compute that they stand for") {
+    unsigned seed = 0;
+    for (const auto& model_type : model_types())
+        for (const auto type : {block_type::nf4, block_type::q4_0, block_type::int8, block_type::f16}) {
+            CAPTURE(model_type, name_of(type));
+            random_source random(++seed);
+            const auto config = wide_config(random, model_type);
+            const auto models = make_models(config, type, at::kFloat, seed % 2 == 0);
+            const auto layout = make_layout(config, random_lora(random, config));
+            const auto flat = 0.3 * at::randn({layout.dimension});
+            const auto sequences = random_sequences(random, config.vocab, 12);
+            const auto batch = make_batch(sequences);
+            CHECK(models.blocks->parameters() == models.numbers->parameters());
+            CHECK(relative_distance(models.blocks->logits(batch.ids, &layout, &flat),
+                                    models.numbers->logits(batch.ids, &layout, &flat)) < 1e-5);
+            const auto found = models.blocks->gradients(batch, layout, flat);
+            const auto wanted = models.numbers->gradients(batch, layout, flat);
+            CHECK(relative_distance(found.gradients, wanted.gradients) < 1e-4);
+            CHECK(at::allclose(found.losses, wanted.losses, 1e-5));
+            const auto again = models.blocks->gradients(batch, layout, flat, {}, activations::recomputed);
+            CHECK(at::equal(again.gradients, found.gradients));
+            // by autograd alone
+            auto leaf = flat.clone().requires_grad_();
+            models.blocks->logits(batch.ids, &layout, &leaf).square().sum().backward();
+            auto other = flat.clone().requires_grad_();
+            models.numbers->logits(batch.ids, &layout, &other).square().sum().backward();
+            CHECK(relative_distance(leaf.grad(), other.grad()) < 1e-3);
+        }
+}
+
+TEST_CASE("blocks are rounded to the type in which products are") {
+    random_source random(5);
+    const auto config = wide_config(random, "llama");
+    const auto models = make_models(config, block_type::q8_0, at::kBFloat16, true);
+    const auto batch = make_batch(random_sequences(random, config.vocab, 12));
+    const auto found = models.blocks->logits(batch.ids, nullptr, nullptr);
+    CHECK(found.scalar_type() == at::kBFloat16);
+    CHECK(relative_distance(found.to(at::kFloat), models.numbers->logits(batch.ids, nullptr, nullptr).to(at::kFloat)) <
+          1e-2);
+}
+
+TEST_CASE("products with blocks that take several tiles, or a part of their rows") {
+    at::manual_seed(3);
+    // 8 MiB are 1,638 rows of 1,280 float32.
+    const auto matrix = quantize(block_type::nf4, at::randn({4'000, 1'280}));
+    const weight_matrix blocks(matrix, at::kFloat), numbers(to_numbers(matrix));
+    const auto x = at::randn({7, 1'280}), g = at::randn({7, 4'000}), offsets = at::randn({4'000});
+    CHECK(relative_distance(blocks.apply(x, offsets), numbers.apply(x, offsets)) < 1e-5);
+    CHECK(relative_distance(blocks.pull_back(g), numbers.pull_back(g)) < 1e-5);
+    auto sum = at::ones({7, 4'000}), other = at::ones({7, 4'000});
+    CHECK(relative_distance(blocks.apply_onto(sum, x), numbers.apply_onto(other, x)) < 1e-5);
+    auto back = at::ones({7, 1'280}), other_back = at::ones({7, 1'280});
+    blocks.pull_back_onto(back, g);
+    numbers.pull_back_onto(other_back, g);
+    CHECK(relative_distance(back, other_back) < 1e-5);
+    const auto part = blocks.narrow(1'001, 2'000);
+    CHECK(relative_distance(part.apply(x), numbers.narrow(1'001, 2'000).apply(x)) < 1e-5);
+    CHECK(relative_distance(part.narrow(5, 1).apply(x), numbers.narrow(1'006, 1).apply(x)) < 1e-5);
+}
+
+TEST_CASE("a base is quantized while it is read, and nothing else of it") {
+    for (const auto* model_type : {"llama", "gpt2", "phi3"}) {
+        CAPTURE(model_type);
+        random_source random(11);
+        const auto config = wide_config(random, model_type);
+        const auto weights = random_weights(config);
+        const scratch_directory scratch;
+        save_safetensors(scratch.path() / "model.safetensors", weights);
+        const auto load = [&](std::optional<block_type> type) {
+            return load_weights(scratch.path(), config, at::kFloat, at::kCPU, {.quantize = type, .digest = true});
+        };
+        const auto plain = load(std::nullopt), read = load(block_type::nf4);
+        CHECK(plain.weights.blocks.empty());
+        CHECK(plain.digest == read.digest);
+        std::size_t matrices = 0;
+        for (const auto& [name, weight] : weights) {
+            const bool is_module = weight.dim() == 2 && name.find("embed") == name.npos &&
+                                   name.find("wte") == name.npos && name.find("wpe") == name.npos &&
+                                   name.find("lm_head") == name.npos;
+            CAPTURE(name);
+            CHECK(read.weights.blocks.contains(name) == is_module);
+            CHECK(read.weights.numbers.contains(name) != is_module);
+            matrices += is_module;
+        }
+        CHECK(matrices > 0);
+        const auto batch = make_batch(random_sequences(random, config.vocab, 12));
+        const auto one = causal_lm::from_weights(config, read.weights)->logits(batch.ids, nullptr, nullptr);
+        const auto other = causal_lm::from_weights(config, plain.weights)->logits(batch.ids, nullptr, nullptr);
+        // Four bits keep much of a random model, and not all.
+        CHECK(relative_distance(one, other) < 0.6);
+        CHECK(relative_distance(one, other) > 1e-4);
+    }
+}
+
+TEST_CASE("what can't be quantized is refused by name") {
+    random_source random(2);
+    auto config = wide_config(random, "llama");
+    config.inner = 100;
+    const scratch_directory scratch;
+    auto weights = random_weights(config);
+    const auto load = [&](block_type type) {
+        save_safetensors(scratch.path() / "model.safetensors", weights);
+        return refusal([&] { load_weights(scratch.path(), config, at::kFloat, at::kCPU, {.quantize = type}); });
+    };
+    const auto line = load(block_type::nf4);
+    CHECK(has(line, "down_proj.weight' has rows of 100 numbers, which don't fill nf4's blocks of 64"));
+    CHECK(load(block_type::int8).empty());
+    weights.at("model.layers.0.mlp.down_proj.weight").view({-1})[3] = std::numeric_limits<float>::infinity();
+    CHECK(has(load(block_type::int8), "'model.layers.0.mlp.down_proj.weight' holds numbers that are not finite"));
+}
+
+}  // namespace rldp::models::test
