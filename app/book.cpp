@@ -27,10 +27,6 @@ struct book_arguments {
     bool json = false, fresh = false;
 };
 
-std::string name_of(privacy::composition by) {
-    return by == privacy::composition::pld ? "pld" : "basic";
-}
-
 std::string shown(const std::optional<double>& epsilon) {
     return epsilon ? show(*epsilon) : "none";
 }
@@ -46,7 +42,7 @@ std::string short_split(const std::string& split) {
 
 std::string describe_total(const privacy::book_total& total) {
     return fmt::format("ε {:g} at δ {:g} by {}, {}{}", total.epsilon_budget, total.delta, total.unit,
-                       total.by == privacy::composition::pld ? "composed" : "added up",
+                       total.by == privacy::composition_rule::pld ? "composed" : "added up",
                        total.records_per_unit
                            ? fmt::format(", runs by record included, for {} records", *total.records_per_unit)
                            : "");
@@ -148,12 +144,11 @@ int book(const book_arguments& given) {
         privacy::make_book(directory);
     }
     if (!given.epsilon.empty())
-        privacy::set_total(directory,
-                           {.epsilon_budget = parse_number("--total-epsilon", given.epsilon),
-                            .delta = parse_number("--total-delta", given.delta),
-                            .unit = given.unit,
-                            .by = given.composition == "pld" ? privacy::composition::pld : privacy::composition::basic,
-                            .records_per_unit = given.records});
+        privacy::set_total(directory, {.epsilon_budget = parse_number("--total-epsilon", given.epsilon),
+                                       .delta = parse_number("--total-delta", given.delta),
+                                       .unit = given.unit,
+                                       .by = parse_named<privacy::composition_rule>(given.composition),
+                                       .records_per_unit = given.records});
     else if (given.fresh)
         return 0;
     const auto found = privacy::read_book(directory);
@@ -182,7 +177,7 @@ void add_book(CLI::App& program, action& chosen) {
             "--composition", given->composition,
             "how runs come to a total: basic adds them up, which always holds; pld composes their steps, which "
             "holds where no run is set up by what an earlier one released")
-        ->check(CLI::IsMember({"basic", "pld"}));
+        ->check(CLI::IsMember(all_names<privacy::composition_rule>()));
     command->add_flag("--json", given->json, "print as JSON");
     command->footer("Example: rldp book patients --total-epsilon 10 --total-delta 1e-5");
     command->callback([given, &chosen] { chosen = [given] { return book(*given); }; });

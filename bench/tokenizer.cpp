@@ -9,8 +9,8 @@
 
 #include "base/error.hpp"
 #include "bench/child.hpp"
-#include "data/units/corpus.hpp"
 #include "models/tokenizer/tokenizer.hpp"
+#include "tests/support/corpus.hpp"
 
 namespace {
 

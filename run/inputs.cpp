@@ -120,8 +120,12 @@ data::split_rule make_split_rule(const config::reading_spec& spec) {
             .population = spec.declared_population};
 }
 
-data::audit_rule make_audit_rule(const config::reading_spec& spec) {
-    return {.seed = spec.data.split_seed, .targets = spec.audit.targets, .canaries = spec.audit.canaries};
+std::vector<data::unit> make_audit_canaries(const config::reading_spec& spec) {
+    return data::make_audit_canaries(spec.data.split_seed, spec.audit.canaries);
+}
+
+int count_threads() {
+    return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
 std::vector<std::filesystem::path> files_with(const std::filesystem::path& directory,
@@ -189,18 +193,6 @@ at::Device resolve_device(const config::reading_spec& spec) {
     return out;
 }
 
-split_records load_records(const config::reading_spec& spec) {
-    split_records out;
-    out.corpus = data::load_corpus(private_source(spec), make_split_rule(spec));
-    const public_records refuse_public(spec);
-    for (const auto* side : {&out.corpus.train, &out.corpus.eval, &out.corpus.attack})
-        for (const auto& unit : *side)
-            for (const auto& text : unit.records) refuse_public({.text = text, .key = {}, .group = {}});
-    out.pool = data::choose_audit_pool(out.corpus, make_audit_rule(spec));
-    if (spec.audit.shadow) out.corpus = data::load_corpus(private_source(spec), make_training_split(spec));
-    return out;
-}
-
 run_data load_data(const config::reading_spec& spec, const models::tokenizer& tokens, std::int64_t max_tokens,
                    cached_corpus* kept, const on_loading& tell) {
     std::optional<public_records> refuse_public;
@@ -208,7 +200,7 @@ run_data load_data(const config::reading_spec& spec, const models::tokenizer& to
                                .encode = [&](const std::string& text) { return tokens.encode(text); },
                                .max_tokens = max_tokens,
                                .keep_tail = spec.data.keep == kept_end::tail,
-                               .threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency())),
+                               .threads = count_threads(),
                                .mark = [&](const data::record& rendered,
                                            std::vector<std::int32_t>& ids) { mark_values(rendered, tokens, ids); },
                                .mark_training = spec.marks_training(),
@@ -234,8 +226,8 @@ run_data load_data(const config::reading_spec& spec, const models::tokenizer& to
     out.split = std::move(read.split);
     out.sketches = std::move(read.sketches);
     for (auto& [id, secret] : read.planted) out.planted.push_back({fmt::format("{:016x}", id), std::move(secret)});
-    const auto canaries = data::choose_audit_pool({}, make_audit_rule(spec)).canaries;  // they depend on no record
-    out.audit_canaries = data::tokenise(canaries, how.encode, max_tokens, how.keep_tail, how.threads).units;
+    out.audit_canaries =
+        data::tokenise(make_audit_canaries(spec), how.encode, max_tokens, how.keep_tail, how.threads).units;
     if (spec.data.chat) mark_all(out.audit_canaries);  // or they would not be learned
     out.warnings = std::move(read.warnings);
     if (const auto unmatched = tokens.unmatched(); !unmatched.empty())
@@ -246,6 +238,27 @@ run_data load_data(const config::reading_spec& spec, const models::tokenizer& to
     if (from.chat)
         if (auto endless = endless_answers(spec.model.path, *from.chat, tokens))
             out.warnings.push_back(std::move(*endless));
+    return out;
+}
+
+audit_pool load_audit_pool(const config::reading_spec& spec) {
+    const public_records refuse_public(spec);
+    const auto read = [&](const data::split_rule& split) {
+        return data::load_tokens(private_source(spec), split,
+                                 {.encode = [](const std::string&) { return std::vector<std::int32_t>{}; },
+                                  .max_tokens = 2,
+                                  .threads = count_threads(),
+                                  .held_out = 0,
+                                  .targets = spec.audit.targets,
+                                  .inspect = [&](const data::record& rendered) { refuse_public(rendered); }});
+    };
+    auto found = read(make_split_rule(spec));
+    audit_pool out{std::move(found.audited), make_audit_canaries(spec), std::move(found.digest)};
+    if (spec.audit.shadow) {
+        found = read(make_training_split(spec));
+        out.units.carriers = std::move(found.audited.carriers);
+        out.digest = std::move(found.digest);
+    }
     return out;
 }
 

@@ -55,17 +55,19 @@ data::split_rule make_training_split(const config::reading_spec& spec);
 /// public.path, each record a unit. Only where it is given.
 data::source public_source(const config::reading_spec& spec);
 
-/// The records on their sides, and whom an audit looks at; of a shadow run, its own training units. Errors: bad_input.
-struct split_records {
-    data::corpus corpus;
-    data::audit_pool pool;
-};
-split_records load_records(const config::reading_spec& spec);
-
 /// Reads, verbalises, splits, tokenises, on all cores and without ever holding the texts; or finds that done in
 /// `kept`, and else leaves it there. Errors: bad_input, one line each.
 run_data load_data(const config::reading_spec& spec, const models::tokenizer& tokens, std::int64_t max_tokens,
                    cached_corpus* kept, const on_loading& tell = {});
+
+/// Whom an audit looks at. Trusted.
+struct audit_pool {
+    data::audited_units units;         ///< targets by the run's split; of a shadow run, its own carriers
+    std::vector<data::unit> canaries;  ///< those that may have joined the training units
+    std::string digest;                ///< as run_data's
+};
+/// Read as load_data reads, without a token. Errors: bad_input, one line each.
+audit_pool load_audit_pool(const config::reading_spec& spec);
 
 /// The fixed subset of the Eval side that is evaluated: the first spec.eval_records of `side`. Errors: as of the
 /// other make_held_out.

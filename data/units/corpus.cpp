@@ -45,50 +45,6 @@ std::string units_digest::finish() {
     return fmt::format("{:02x}", fmt::join(bytes, ""));
 }
 
-namespace {
-
-std::string digest_of_units(const std::vector<unit>& units) {
-    units_digest sum;
-    for (const auto& u : units) {
-        sum.add_unit(u.records.size());
-        for (const auto& text : u.records) sum.add_record(compute_digest(text));
-    }
-    return sum.finish();
-}
-
-/// The units from number `begin` on whose records lie in `texts`, moved out of there.
-std::vector<unit> take_units(const split_assignment& all, std::uint32_t begin, std::uint32_t end,
-                             std::vector<std::string>& texts) {
-    std::vector<unit> out(end - begin);
-    for (auto u = begin; u < end; ++u) {
-        auto& made = out[u - begin];
-        made.id = all.ids[u];
-        for (auto slot = all.first[u]; slot < all.first[u + 1]; ++slot) made.records.push_back(std::move(texts[slot]));
-        if (const auto secret = all.secrets.find(all.first[u]); secret != all.secrets.end())
-            made.canary = secret->second;
-    }
-    return out;
-}
-
-}  // namespace
-
-corpus load_corpus(const source& from, const split_rule& split) {
-    const auto records = open_records(from);
-    const auto all = assign_splits(*records, from, split, 1);
-    std::vector<std::string> texts(all.first.back());
-    read_again(*records, from, all, 1, {.take = [&](std::size_t, std::uint32_t slot, record rendered) {
-        texts[slot] = std::move(rendered.text);
-    }});
-    corpus out;
-    out.train = take_units(all, 0, all.train, texts);
-    out.eval = take_units(all, all.train, all.train + all.eval, texts);
-    out.attack = take_units(all, all.train + all.eval, all.units(), texts);
-    out.digest = digest_of_units(out.train);
-    out.warnings = records->warnings();
-    if (out.eval.empty()) out.warnings.push_back(no_eval_warning(from));
-    return out;
-}
-
 void check_cut(std::int64_t max_tokens, int threads) {
     require(max_tokens >= 2, "a record is cut to 2 tokens or more");
     require(threads >= 1, "records are tokenised by at least one thread");
@@ -122,21 +78,6 @@ tokenised tokenise(const std::vector<unit>& units, const encoder& encode, std::i
     out.cut = cut;
     return out;
 }
-
-namespace {
-
-/// The first `count` units that `wanted` takes.
-template <class Wanted>
-std::vector<unit> first(const std::vector<unit>& units, std::int64_t count, Wanted wanted) {
-    std::vector<unit> out;
-    for (const auto& u : units) {
-        if (std::ssize(out) == count) break;
-        if (wanted(u)) out.push_back(u);
-    }
-    return out;
-}
-
-}  // namespace
 
 std::string up_to_secret(const std::string& record) {
     return record + " secret_id=";
@@ -172,13 +113,10 @@ std::vector<std::string> all_secrets(std::int64_t length) {
     return out;
 }
 
-audit_pool choose_audit_pool(const corpus& from, const audit_rule& rule) {
-    audit_pool out;
-    out.members = first(from.train, rule.targets, [](const unit& u) { return !u.canary; });
-    out.non_members = first(from.attack, rule.targets, [](const unit&) { return true; });
-    std::uint64_t number = 0;
-    for (const auto& secret : make_secrets(rule.seed, "audit canary", rule.canaries, limits::longest_secret))
-        out.canaries.push_back({number++, {with_secret("", secret)}, secret});
+std::vector<unit> make_audit_canaries(std::int64_t seed, std::int64_t count) {
+    std::vector<unit> out;
+    for (const auto& secret : make_secrets(seed, "audit canary", count, limits::longest_secret))
+        out.push_back({out.size(), {with_secret("", secret)}, secret});
     return out;
 }
 

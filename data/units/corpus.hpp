@@ -41,10 +41,9 @@ class units_digest {
     std::unique_ptr<state> state_;
 };
 
-// Corpus. From a file to units on their sides: tables become narratives, units are split by keyed hash, canaries are
-// planted.
+// Units. Tables become narratives, units are split by keyed hash, canaries are planted.
 
-/// Of an audit's targets (choose_audit_pool) each is in a shadow run's training with probability ½, whichever side it
+/// Of an audit's targets (load_tokens.hpp) each is in a shadow run's training with probability ½, whichever side it
 /// was on, independently of everything else; all other units stay where they are.
 struct shadow_rule {
     std::int64_t targets = 0;  ///< members, and as many non-members
@@ -68,25 +67,19 @@ struct split_rule {
     std::optional<shadow_rule> shadow = {};
 };
 
+/// Where a unit's first record stands in its file: for its owner's eyes.
+struct unit_place {
+    std::size_t line = 0;
+    std::string key, group;  ///< as record's; empty where there is none
+};
+
 /// One privacy unit: a record, or all records that share the group key.
 struct unit {
     std::uint64_t id;                   ///< keyed hash of the unit's identity (row key or content); no clear text
     std::vector<std::string> records;   ///< narratives, in the order of their own keyed hashes
     std::optional<std::string> canary;  ///< the planted secret, if it carries one
+    unit_place place = {};
 };
-
-/// The units on their sides, each side in ascending order of id: nothing depends on the order of the rows.
-struct corpus {
-    std::vector<unit> train, eval, attack;
-    std::vector<std::string>
-        warnings;        ///< one line each, for the plan (a person key that repeats with record units, …)
-    std::string digest;  ///< hex SHA-256 over the training units' bytes; trusted: goes out only as an HMAC
-};
-
-/// The format follows the file's name: .csv (needs a template), .jsonl or .ndjson, .txt. Errors: bad_input with file
-/// and line (see read_csv, read_jsonl, read_template) and where the train side is empty or holds fewer units than
-/// canaries.
-corpus load_corpus(const source& from, const split_rule& split);
 
 /// A unit after tokenisation: one sequence per record, each at most max_tokens long.
 struct token_unit {
@@ -132,21 +125,9 @@ std::vector<std::string> make_secrets(std::int64_t seed, std::string_view kind, 
 std::int64_t count_of_secrets(std::int64_t length);
 std::vector<std::string> all_secrets(std::int64_t length);
 
-struct audit_rule {
-    std::int64_t seed = 0;      ///< the split's
-    std::int64_t targets = 0;   ///< members, and as many non-members
-    std::int64_t canaries = 0;  ///< m
-};
-
-/// Who membership is guessed of, and the canaries that may or may not join the training units.
-struct audit_pool {
-    std::vector<unit> members;      ///< training units without a planted secret
-    std::vector<unit> non_members;  ///< Attack units
-    std::vector<unit> canaries;     ///< records of nothing but a secret of ten characters
-};
-
-/// The first units of each side by keyed hash, fewer where there are fewer. Canaries depend on no record.
-audit_pool choose_audit_pool(const corpus& from, const audit_rule& rule);
+/// An audit's canaries, which may or may not join the training units: records of nothing but a secret of ten
+/// characters. `seed`: the split's; they depend on no record.
+std::vector<unit> make_audit_canaries(std::int64_t seed, std::int64_t count);
 
 /// Whether a target is in training in that shadow run: probability ½, independently of everything else.
 bool in_shadow(std::int64_t seed, std::int64_t shadow, std::uint64_t target);

@@ -41,6 +41,46 @@ std::unordered_map<std::uint32_t, std::size_t> held_out_places(const split_assig
     return places;
 }
 
+/// Where the texts of audited units go, by their slots.
+using text_places = std::unordered_map<std::uint32_t, std::pair<unit*, std::size_t>>;
+
+text_places audited_places(const split_assignment& all, std::int64_t targets, audited_units& kept) {
+    text_places places;
+    std::vector<std::uint32_t> carriers, members, non_members;
+    for (std::uint32_t u = 0; u < all.train; ++u) {
+        if (all.secrets.contains(all.first[u]))
+            carriers.push_back(u);
+        else if (std::ssize(members) < targets)
+            members.push_back(u);
+    }
+    for (auto u = all.train + all.eval; u < all.units() && std::ssize(non_members) < targets; ++u)
+        non_members.push_back(u);
+    const auto make = [&](const std::vector<std::uint32_t>& numbers, std::vector<unit>& units) {
+        units.resize(numbers.size());
+        for (std::size_t i = 0; i < numbers.size(); ++i) {
+            const auto first = all.first[numbers[i]], end = all.first[numbers[i] + 1];
+            auto& one = units[i];
+            one.id = all.ids[numbers[i]];
+            one.records.resize(end - first);
+            if (const auto secret = all.secrets.find(first); secret != all.secrets.end()) one.canary = secret->second;
+            for (auto slot = first; slot < end; ++slot) places[slot] = {&one, slot - first};
+        }
+    };
+    make(carriers, kept.carriers);
+    make(members, kept.members);
+    make(non_members, kept.non_members);
+    return places;
+}
+
+/// What the audit needs of a record, if it is one of its.
+void keep_text(const text_places& places, std::uint32_t slot, const record& rendered, std::size_t line) {
+    const auto found = places.find(slot);
+    if (found == places.end()) return;
+    const auto [unit, number] = found->second;
+    unit->records[number] = rendered.text;
+    if (number == 0) unit->place = {line, rendered.key, rendered.group};
+}
+
 std::string digest_of_train(const split_assignment& all, const std::vector<text_digest>& texts) {
     units_digest sum;
     for (std::uint32_t u = 0; u < all.train; ++u) {
@@ -98,6 +138,7 @@ token_corpus load_tokens(const source& from, const split_rule& split, const toke
     out.held_out.expected_units = expected_held_out(split, split.population.value_or(all.train));
     const auto share = how.held_out ? share_of_held_out(*how.held_out, out.held_out.expected_units) : 1;
     const auto places = held_out_places(all, share, kept);
+    const auto audited = how.targets ? audited_places(all, *how.targets, out.audited) : text_places{};
     out.split = std::move(all.split);
     out.sketches = std::move(all.sketches);
     all.ids = {};  // eight bytes a unit that nobody needs any more
@@ -114,8 +155,9 @@ token_corpus load_tokens(const source& from, const split_rule& split, const toke
         if (tokens.size() < 2) tokens.clear();
         return tokens;
     };
-    const auto take = [&](std::size_t worker, std::uint32_t slot, record rendered) {
+    const auto take = [&](std::size_t worker, std::uint32_t slot, record rendered, std::size_t line) {
         bool longer = false;
+        keep_text(audited, slot, rendered, line);
         if (slot >= train_slots) {
             count_clauses(rendered, counts[worker]);
             const auto place = places.find(slot);

@@ -26,6 +26,7 @@ struct token_rule {
     std::function<void(const record& rendered, std::vector<std::int32_t>& tokens)> mark = {};
     bool mark_training = false;                 ///< else held-out records alone
     std::optional<std::int64_t> held_out = {};  ///< about so many of the Eval side's units are kept; default all
+    std::optional<std::int64_t> targets = {};   ///< an audit's, a side: texts of audited_units are kept; default none
     /// Called with every record's own text, by several threads; may throw.
     std::function<void(const record&)> inspect = [](const record&) {};
     on_loading tell = {};
@@ -50,17 +51,25 @@ struct held_out_side {
     std::vector<clause_counts> values;     ///< of each column that is told, by its index: over all records, kept or not
 };
 
-/// The same units in the same order as load_corpus() and tokenise() give, and the same digest.
+/// Whom an audit looks at, with their texts as training sees them; in ascending order of id.
+struct audited_units {
+    std::vector<unit> carriers;     ///< training units with a planted secret, all of them
+    std::vector<unit> members;      ///< the first training units without one, fewer where there are fewer
+    std::vector<unit> non_members;  ///< the first Attack units
+};
+
+/// Units on their sides, each side in ascending order of id: nothing depends on the order of the rows.
 struct token_corpus {
     token_store train;
     held_out_side held_out;
     std::int64_t records = 0, cut = 0;  ///< of the training units, see tokenised
     std::vector<std::pair<std::uint64_t, std::string>>
         planted;  ///< training units with a canary, by id, and its secret
-    std::vector<std::string> warnings;
-    std::string digest;
-    std::string split;       ///< as enrolment's
-    unit_sketches sketches;  ///< as enrolment's
+    audited_units audited;
+    std::vector<std::string> warnings;  ///< one line each, for the plan (a person key that repeats with record units)
+    std::string digest;                 ///< hex SHA-256 over the training units' bytes; goes out only as an HMAC
+    std::string split;                  ///< as enrolment's
+    unit_sketches sketches;             ///< as enrolment's
 };
 
 /// How many units are expected on the Eval side beside N training units: a public number.
@@ -69,7 +78,9 @@ double expected_held_out(const split_rule& split, std::int64_t population);
 double share_of_held_out(std::int64_t count, double expected);
 bool is_looked_at(std::uint64_t unit, double share);
 
-/// Into memory. Errors: see load_corpus and tokenise.
+/// Into memory. The format follows the file's name: .csv (needs a template), .jsonl or .ndjson, .txt. Errors: bad_input
+/// with file and line (see read_csv, read_jsonl, read_template) and where the train side is empty or holds fewer units
+/// than canaries; see tokenise.
 token_corpus load_tokens(const source& from, const split_rule& split, const token_rule& how);
 /// The training units' tokens go to `into`, and `train` stays empty.
 token_corpus load_tokens(const source& from, const split_rule& split, const token_rule& how, token_sink& into);

@@ -7,7 +7,6 @@
 #include <bit>
 #include <cstring>
 #include <numeric>
-#include <thread>
 #include <tuple>
 
 #include "base/error.hpp"
@@ -264,10 +263,6 @@ std::string digest_of_split(const split_assignment& all) {
 
 }  // namespace
 
-std::string no_eval_warning(const source& what) {
-    return what.path + ": no unit fell to Eval, so perplexity can't be measured";
-}
-
 split_assignment assign_splits(record_stream& from, const source& what, const split_rule& split, int threads,
                                const on_loading& tell) {
     const identity_hasher hash(split.seed);
@@ -315,34 +310,10 @@ void read_again(record_stream& from, const source& what, const split_assignment&
                              if (slot == split_assignment::nowhere) return;
                              const auto secret = enrolled.secrets.find(slot);
                              if (secret != enrolled.secrets.end()) plant(secret->second, rendered);
-                             how.take(worker, slot, std::move(rendered));
+                             how.take(worker, slot, std::move(rendered), block.line(i));
                          },
                      .done = [&] { how.done(records); }});
     if (records != enrolled.slot_of.size()) changed();
-}
-
-std::map<std::uint64_t, unit_place> list_places(const source& from, const split_rule& split,
-                                                const std::set<std::uint64_t>& ids) {
-    const auto stream = open_records(from);
-    const auto enrolled =
-        assign_splits(*stream, from, split, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
-    // A unit's first slot is the record that carries its secret.
-    std::map<std::uint32_t, std::uint64_t> wanted;
-    for (std::uint32_t unit = 0; unit < enrolled.units(); ++unit)
-        if (ids.contains(enrolled.ids[unit])) wanted.emplace(enrolled.first[unit], enrolled.ids[unit]);
-    std::map<std::uint64_t, unit_place> out;
-    stream->rewind();
-    std::size_t before = 0;
-    for (auto block = stream->next(); block; block = stream->next()) {
-        for (std::size_t i = 0; i < block->size(); ++i) {
-            const auto found = wanted.find(enrolled.slot_of[before + i]);
-            if (found == wanted.end()) continue;
-            const auto who = block->identity(i);
-            out[found->second] = {block->line(i), who.key, who.group};
-        }
-        before += block->size();
-    }
-    return out;
 }
 
 }  // namespace rldp::data

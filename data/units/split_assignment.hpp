@@ -1,12 +1,9 @@
 #pragma once
-// Who stands where, decided while a source is read once; the second walk, which reads the texts; and the way back to
-// the lines.
+// Who stands where, decided while a source is read once; and the second walk, which reads the texts.
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -59,14 +56,11 @@ struct split_assignment {
 split_assignment assign_splits(record_stream& from, const source& what, const split_rule& split, int threads,
                                const on_loading& tell = {});
 
-/// Where no unit fell to Eval.
-std::string no_eval_warning(const source& what);
-
 // Second walk. Through the same source: every text once more, now that it is known where each belongs.
 
 struct text_taker {
-    /// A record as training sees it, its secret included, with its slot; called by several threads.
-    std::function<void(std::size_t worker, std::uint32_t slot, record rendered)> take;
+    /// A record as training sees it, its secret included, with its slot and line; called by several threads.
+    std::function<void(std::size_t worker, std::uint32_t slot, record rendered, std::size_t line)> take;
     /// Every record's own text before that, whether it has a slot or not; called by several threads.
     std::function<void(const record& rendered)> inspect = [](const record&) {};
     /// Called when a block of records is done, with how many are.
@@ -76,16 +70,5 @@ struct text_taker {
 /// Errors: bad_input where the source no longer holds as many records as were assigned; what `how` throws.
 void read_again(record_stream& from, const source& what, const split_assignment& enrolled, int threads,
                 const text_taker& how);
-
-// Places. Back from units, which go by hashes, to where they stand in their file: for their owner's eyes.
-
-struct unit_place {
-    std::size_t line = 0;    ///< of the unit's first record that is trained on
-    std::string key, group;  ///< as record's; empty where there is none
-};
-
-/// Of the units with these ids; reads the source twice. Errors: as load_corpus.
-std::map<std::uint64_t, unit_place> list_places(const source& from, const split_rule& split,
-                                                const std::set<std::uint64_t>& ids);
 
 }  // namespace rldp::data

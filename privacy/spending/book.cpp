@@ -81,7 +81,7 @@ book_total total_from(const json& line, const std::string& origin) {
     book_total out{.epsilon_budget = from.number("epsilon", 0, most_epsilon),
                    .delta = read_delta(from, "delta", 0),
                    .unit = from.text("unit"),
-                   .by = by == "pld" ? composition::pld : composition::basic};
+                   .by = parse_named<composition_rule>(by)};
     if (from.has("records_per_unit")) out.records_per_unit = from.integer("records_per_unit", 1, most_records);
     return out;
 }
@@ -135,7 +135,7 @@ std::string to_line(const book_total& total) {
                  {{"epsilon", total.epsilon_budget},
                   {"delta", total.delta},
                   {"unit", total.unit},
-                  {"composition", total.by == composition::pld ? "pld" : "basic"},
+                  {"composition", name_of(total.by)},
                   {"records_per_unit", total.records_per_unit ? json(*total.records_per_unit) : json(nullptr)}}}}
                .dump(-1, ' ', false, json::error_handler_t::replace) +
            "\n";

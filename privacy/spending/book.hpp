@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/kinds.hpp"
 #include "base/unit_sketch.hpp"
 #include "privacy/accounting/accountant.hpp"
 #include "privacy/spending/ledger.hpp"
@@ -43,13 +44,25 @@ struct book_entry {
     look_plan looks = {};       ///< at its held-out units; none but of "private"
 };
 
-enum class composition : std::uint8_t { basic, pld };
+/// How runs come to a total: added up, or as one privacy loss distribution.
+enum class composition_rule : std::uint8_t { basic, pld };
+
+}  // namespace rldp::privacy
+
+template <>
+struct rldp::names<rldp::privacy::composition_rule> {
+    static constexpr const char* what = "composition";
+    static constexpr named_value<privacy::composition_rule> rows[] = {{privacy::composition_rule::basic, "basic"},
+                                                                      {privacy::composition_rule::pld, "pld"}};
+};
+
+namespace rldp::privacy {
 
 /// What the owner allows all runs of a book together that protect `unit`.
 struct book_total {
     double epsilon_budget = 0, delta = 0;
     std::string unit;
-    composition by = composition::basic;
+    composition_rule by = composition_rule::basic;
     /// Of a column's: the most records that anybody has. Runs by record then count too, at their price for a group of
     /// so many.
     std::optional<std::int64_t> records_per_unit = {};

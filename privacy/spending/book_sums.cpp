@@ -156,12 +156,12 @@ std::optional<std::string> detail::excess(const budget_book& book, const book_to
         return fmt::format("the δ of {} add up to {:.4g}, and the total{} is {:g}", how_many, sum.delta, which,
                            most.delta);
     double epsilon = *sum.epsilon_guaranteed;
-    if (most.by == composition::pld && !own.empty())
+    if (most.by == composition_rule::pld && !own.empty())
         epsilon = std::min(epsilon, composed(own, records.empty() ? most.delta : own_delta));
     epsilon += by_group;
     if (!(epsilon <= most.epsilon_budget * (1 + 1e-9)))
         return fmt::format("{} come to ε = {:.4g} ({}), and the total{} is {:g}", how_many, epsilon,
-                           most.by == composition::basic ? "added up" : "composed", which, most.epsilon_budget);
+                           most.by == composition_rule::basic ? "added up" : "composed", which, most.epsilon_budget);
     return {};
 }
 

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
-#include "data/units/split_assignment.hpp"
+#include "data/units/corpus.hpp"
 #include "eval/audit/attacks.hpp"
 #include "eval/audit/statistics/membership_inference.hpp"
 #include "eval/audit/statistics/secrets.hpp"
@@ -24,25 +23,17 @@ namespace {
 struct carrier {
     std::uint64_t id;
     std::string profile, secret;
+    data::unit_place place;  ///< in the owner's file
 };
 
 std::vector<carrier> list_carriers(const audited_run& run) {
     std::vector<carrier> out;
-    for (const auto& unit : run.records.corpus.train) {
-        if (!unit.canary) continue;
+    for (const auto& unit : run.pool.units.carriers) {
         const auto& record = unit.records.front();
         const auto tail = data::with_secret("", *unit.canary).size();
-        out.push_back({unit.id, record.substr(0, record.size() - tail), *unit.canary});
+        out.push_back({unit.id, record.substr(0, record.size() - tail), *unit.canary, unit.place});
     }
     return out;
-}
-
-/// Where the records that carry secrets stand in the owner's file.
-std::map<std::uint64_t, data::unit_place> list_places(const audited_run& run) {
-    std::set<std::uint64_t> ids;
-    for (const auto& unit : run.records.corpus.train)
-        if (unit.canary) ids.insert(unit.id);
-    return data::list_places(private_source(run.spec), make_training_split(run.spec), ids);
 }
 
 std::string in_words(const data::unit_place& place) {
@@ -119,7 +110,7 @@ std::vector<double> log_perplexities(const audited_run& run, const std::string& 
 eval::canary_exposure compute_exposure(const carrier& one, double found, const std::vector<double>& references,
                                        bool all) {
     eval::canary_exposure out{.unit = fmt::format("{:016x}", one.id),
-                              .where = {},
+                              .where = in_words(one.place),
                               .log_perplexity = found,
                               .rank = eval::rank_exposure(found, references),
                               .extrapolated = {},
@@ -156,7 +147,7 @@ eval::likelihoods compute_likelihoods(const audited_run& run, const std::vector<
 /// How much likelier training made each canary's secret: higher for those that were in.
 std::vector<double> secret_scores(const audited_run& run) {
     std::vector<eval::split_text> texts;
-    for (const auto& canary : run.records.pool.canaries) {
+    for (const auto& canary : run.pool.canaries) {
         const auto& record = canary.records.front();
         auto cut = run.split(record, record.size() - canary.canary->size() - 1);
         if (!cut) refuse("data.max_tokens: too short for the audit's canaries; raise it");
@@ -200,7 +191,6 @@ std::optional<eval::exposure_result> expose(const audited_run& run) {
     const auto carriers = list_carriers(run);
     if (carriers.empty()) return std::nullopt;  // extract() has said so
     eval::exposure_result out;
-    const auto places = list_places(run);
     for (const auto& one : carriers) {
         auto secrets = references_for(run, one.secret);
         out.all = std::ssize(secrets) + 1 == data::count_of_secrets(std::ssize(one.secret));
@@ -210,21 +200,19 @@ std::optional<eval::exposure_result> expose(const audited_run& run) {
         const double own = found.back();
         found.pop_back();
         out.canaries.push_back(compute_exposure(one, own, found, out.all));
-        if (const auto place = places.find(one.id); place != places.end())
-            out.canaries.back().where = in_words(place->second);
         if (out.reference_log_perplexities.empty()) out.reference_log_perplexities = std::move(found);
     }
     return out;
 }
 
 std::optional<eval::membership_result> guess_members(const audited_run& run, lines& left_out) {
-    const auto& pool = run.records.pool;
-    if (pool.non_members.empty()) {
+    const auto& units = run.pool.units;
+    if (units.non_members.empty()) {
         left_out.emplace_back("membership: no unit fell on the Attack side; give more records");
         return std::nullopt;
     }
-    eval::membership_result out{.members = compute_likelihoods(run, pool.members),
-                                .non_members = compute_likelihoods(run, pool.non_members),
+    eval::membership_result out{.members = compute_likelihoods(run, units.members),
+                                .non_members = compute_likelihoods(run, units.non_members),
                                 .attack = {},
                                 .scored = run.spec.audit.ending ? "its ending" : "the whole record"};
     if (out.members.scores.empty() || out.non_members.scores.empty())
@@ -296,9 +284,9 @@ targets list_targets(const audited_run& run) {
             out.ids.push_back(unit.id);
         }
     };
-    add(run.records.pool.members);
+    add(run.pool.units.members);
     out.members = out.ids.size();
-    add(run.records.pool.non_members);
+    add(run.pool.units.non_members);
     return out;
 }
 

@@ -91,8 +91,8 @@ audited_run open_audited(const std::filesystem::path& directory, bool during_run
     out.method = config.method.name;
     out.micro_batch = config::read_micro_batch(config);
     out.who = eval::read_membership(out.where.membership());
-    out.records = load_records(out.spec);
-    if (eval::data_hmac(out.who.salt, out.records.corpus.digest) != out.who.data_hmac)
+    out.pool = load_audit_pool(out.spec);
+    if (eval::data_hmac(out.who.salt, out.pool.digest) != out.who.data_hmac)
         refuse(
             fmt::format("{}: the run was trained on other records than data.path {} gives now; bring back the "
                         "original data",

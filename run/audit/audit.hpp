@@ -27,7 +27,7 @@ struct audited_run {
     std::string method;
     std::int64_t micro_batch = 1;
     eval::membership_record who;
-    split_records records;
+    audit_pool pool;
     std::unique_ptr<const models::tokenizer> words;
     run_model model;
     models::loaded_adapter adapter;  ///< as it is now, on the device

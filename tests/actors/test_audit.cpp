@@ -199,12 +199,12 @@ TEST_CASE("members are scored on the one side, Attack units on the other") {
     lines left_out;
     const auto found = *guess_members(run, left_out);
     CHECK(found.members.scores != found.non_members.scores);
-    std::swap(run.records.pool.members, run.records.pool.non_members);
+    std::swap(run.pool.units.members, run.pool.units.non_members);
     const auto swapped = *guess_members(run, left_out);
     CHECK(swapped.members.scores == found.non_members.scores);
     CHECK(swapped.non_members.scores == found.members.scores);
     CHECK(*swapped.attack.auc == Approx(1 - *found.attack.auc));
-    run.records.pool.non_members.clear();
+    run.pool.units.non_members.clear();
     CHECK(!guess_members(run, left_out));
     CHECK(says(left_out, "Attack side"));
 }
@@ -271,8 +271,7 @@ TEST_CASE("a secret's log-perplexity is that of its tokens after the record") {
     const auto found = *expose(run);
     REQUIRE(found.canaries.size() == 2);
     std::size_t next = 0;
-    for (const auto& unit : run.records.corpus.train) {
-        if (!unit.canary) continue;
+    for (const auto& unit : run.pool.units.carriers) {
         const auto& record = unit.records.front();
         const auto text = run.split(record, record.size() - unit.canary->size() - 1);
         const auto direct = -eval::end_log_likelihoods(run.tuned(), {*text}).front() / std::log(2.0);
@@ -388,7 +387,7 @@ TEST_CASE("LiRA reads shadow runs of the same split, and no others") {
     REQUIRE(one.shadows);
     CHECK(one.shadows->offline.auc);
     CHECK(!one.shadows->online.auc);  // a target that is in has no model without it
-    const auto& members = run.records.pool.members;
+    const auto& members = run.pool.units.members;
     const auto scored = std::count_if(members.begin(), members.end(),
                                       [](const auto& unit) { return !data::in_shadow(42, 0, unit.id); });
     REQUIRE(2 * scored != std::ssize(members));

@@ -244,7 +244,7 @@ TEST_CASE("what remains under trusted/ names the data under a salt of its own") 
     const auto config = small({"train.steps=2"});
     run_quietly(config, scratch / "a");
     run_quietly(config, scratch / "b");
-    const auto digest = load_records(config::to_reading_spec(config)).corpus.digest;
+    const auto digest = load_audit_pool(config::to_reading_spec(config)).digest;
     const auto a = eval::read_membership(scratch / "a/trusted/membership.json");
     const auto b = eval::read_membership(scratch / "b/trusted/membership.json");
     CHECK(a.data_hmac != b.data_hmac);

@@ -20,6 +20,7 @@
 #include "tests/actors/fixtures.hpp"
 #include "tests/actors/small_runs.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/corpus.hpp"
 #include "tests/support/owned.hpp"
 #include "tests/support/refusal.hpp"
 

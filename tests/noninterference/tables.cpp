@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
-#include "data/units/corpus.hpp"
+#include "tests/support/corpus.hpp"
 
 namespace rldp::testing {
 

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <boost/math/distributions/skew_normal.hpp>
 #include <boost/math/quadrature/exp_sinh.hpp>
 #include <boost/math/statistics/univariate_statistics.hpp>
 
@@ -35,10 +34,6 @@ double log_shape(double z, double alpha) {
 /// ξ, log ω, α; so every point is a law.
 using parameters = point<3>;
 
-skew_normal make_law(const parameters& at) {
-    return {at[0], std::exp(at[1]), at[2]};
-}
-
 /// The law of mean 0, deviation 1 and this skewness, brought within what a skew-normal can have.
 parameters with_moments(double skewness) {
     const double skew = std::min(std::abs(skewness), 0.9), root = std::cbrt(skew * skew);
@@ -70,11 +65,11 @@ double beyond_kolmogorov(double x) {
 }  // namespace
 
 double log_cdf(const skew_normal& law, double x) {
-    const double direct = cdf(boost::math::skew_normal(law.location, law.scale, law.shape), x);
+    const double direct = cdf(law, x);
     if (direct > 1e-6) return std::min(0.0, std::log(direct));
     // Further down the direct difference of Φ and Owen's T cancels: integrate the density relative to its value at x.
-    const double z = (x - law.location) / law.scale, here = log_shape(z, law.shape);
-    const auto relative = [&](double t) { return std::exp(log_shape(z - t, law.shape) - here); };
+    const double z = (x - law.location()) / law.scale(), here = log_shape(z, law.shape());
+    const auto relative = [&](double t) { return std::exp(log_shape(z - t, law.shape()) - here); };
     const double integral = boost::math::quadrature::exp_sinh<double>().integrate(relative);
     return here + std::log(integral) + std::log(2 / pi) / 2;
 }
@@ -90,14 +85,14 @@ skew_normal_fit fit_skew_normal(std::vector<double> values) {
     const double mean = statistics::mean(values), deviation = std::sqrt(statistics::variance(values));
     const auto n = static_cast<double>(values.size());
     const auto mean_nll = [&](const parameters& at) {  // of the standardised values, less a constant
-        const auto law = make_law(at);
+        const double scale = std::exp(at[1]);
         double sum = 0;
-        for (const double value : values)
-            sum += log_shape(((value - mean) / deviation - law.location) / law.scale, law.shape);
+        for (const double value : values) sum += log_shape(((value - mean) / deviation - at[0]) / scale, at[2]);
         return at[1] - sum / n;
     };
-    auto law = make_law(minimise(mean_nll, with_moments(statistics::skewness(values)), 0.2, 1e-13));
-    law = {mean + deviation * law.location, deviation * law.scale, law.shape};
+    const auto [location, log_scale, shape] =
+        minimise(mean_nll, with_moments(statistics::skewness(values)), 0.2, 1e-13);
+    const skew_normal law(mean + deviation * location, deviation * std::exp(log_scale), shape);
     const double distance = distance_to(law, values);
     return {law, distance, beyond_kolmogorov(std::sqrt(n) * distance)};
 }

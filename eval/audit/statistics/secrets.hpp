@@ -1,6 +1,7 @@
 #pragma once
 // How well a model knows secrets, and how alike generated ones are.
 #include <array>
+#include <boost/math/distributions/skew_normal.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,14 +9,11 @@
 
 namespace rldp::eval {
 
-// Skew-normal distribution. Azzalini (1985): its far lower tail, and its fit to values.
+// Skew-normal distribution. Azzalini (1985). Boost.Math's, with what it has not: the far lower tail, and a fit to
+// values.
 
-/// Density 2/ω·φ(z)·Φ(αz) with z = (x − ξ)/ω.
-struct skew_normal {
-    double location;  ///< ξ
-    double scale;     ///< ω > 0
-    double shape;     ///< α
-};
+/// Density 2/ω·φ(z)·Φ(αz) with z = (x − ξ)/ω; location ξ, scale ω > 0, shape α.
+using boost::math::skew_normal;
 
 /// Natural logarithm of the distribution function, at most 0. To 1e-8 or better however far down, where the function
 /// itself underflows; to 1e-2 for shapes beyond 10⁶, whose density has a step.

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <set>
 
-#include "data/units/corpus.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/corpus.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
 
@@ -11,15 +11,27 @@ using namespace rldp::data;
 
 namespace {
 
-corpus make_lines(int count, std::int64_t canaries = 0, std::optional<shadow_rule> shadow = {}) {
-    const scratch_directory at;
+source make_lines(const scratch_directory& at, int count) {
     std::string text;
     for (int i = 0; i < count; ++i) text += "record " + std::to_string(i) + "\n";
+    return {at.write("t.txt", text), {}, {}, {}};
+}
+
+split_rule make_rule(std::int64_t canaries, std::optional<shadow_rule> shadow = {}) {
     split_rule rule;
     rule.how = rldp::split_kind::exact;
     rule.canaries = canaries;
     rule.shadow = shadow;
-    return load_corpus({at.write("t.txt", text), {}, {}, {}}, rule);
+    return rule;
+}
+
+audited_units find_audited(const source& from, const split_rule& split, std::int64_t targets) {
+    return load_tokens(from, split,
+                       {.encode = [](const std::string&) { return std::vector<std::int32_t>{}; },
+                        .max_tokens = 2,
+                        .threads = 3,
+                        .targets = targets})
+        .audited;
 }
 
 std::set<std::uint64_t> ids(const std::vector<unit>& units) {
@@ -80,24 +92,31 @@ TEST_CASE("shorter canaries are planted where they are asked for") {
 }
 
 TEST_CASE("an audit looks at members without a secret, at Attack units, and at canaries of its own") {
-    const auto from = make_lines(200, 20);
-    const auto pool = choose_audit_pool(from, {.seed = 3, .targets = 30, .canaries = 5});
+    const scratch_directory at;
+    const auto lines = make_lines(at, 200);
+    const auto from = load_corpus(lines, make_rule(20));
+    const auto pool = find_audited(lines, make_rule(20), 30);
     CHECK(pool.members.size() == 30);
     CHECK(pool.non_members.size() == 30);
-    CHECK(pool.canaries.size() == 5);
+    CHECK(pool.carriers.size() == 20);
     const auto train = ids(from.train), attack = ids(from.attack);
     for (const auto& u : pool.members) {
         CHECK(train.contains(u.id));
         CHECK(!u.canary);
     }
     for (const auto& u : pool.non_members) CHECK(attack.contains(u.id));
-    for (const auto& u : pool.canaries) CHECK(u.records == std::vector{" secret_id=" + u.canary.value() + "."});
-    // As many as there are, and the same canaries whatever the records.
-    const auto all = choose_audit_pool(from, {.seed = 3, .targets = 100000, .canaries = 5});
+    for (const auto& u : pool.carriers) CHECK(u.records.front().ends_with(" secret_id=" + u.canary.value() + "."));
+    // The first by id, and as many as there are.
+    std::vector<std::uint64_t> first;
+    for (const auto& u : from.train)
+        if (!u.canary && first.size() < 30) first.push_back(u.id);
+    CHECK(ids(pool.members) == std::set(first.begin(), first.end()));
+    const auto all = find_audited(lines, make_rule(20), 100000);
     CHECK(all.non_members.size() == from.attack.size());
     CHECK(all.members.size() == from.train.size() - 20);
-    const auto elsewhere = choose_audit_pool(make_lines(50), {.seed = 3, .targets = 1, .canaries = 5});
-    for (std::size_t i = 0; i < 5; ++i) CHECK(elsewhere.canaries[i].records == pool.canaries[i].records);
+    const auto canaries = make_audit_canaries(3, 5);
+    CHECK(canaries.size() == 5);
+    for (const auto& u : canaries) CHECK(u.records == std::vector{" secret_id=" + u.canary.value() + "."});
 }
 
 TEST_CASE("a target is in half of all shadows, independently of other shadows and targets") {
@@ -116,10 +135,12 @@ TEST_CASE("a target is in half of all shadows, independently of other shadows an
 }
 
 TEST_CASE("a shadow trains on the targets that its coins choose, and on everybody else") {
-    const auto from = make_lines(400, 20);
-    const auto pool = choose_audit_pool(from, {.seed = 42, .targets = 60, .canaries = 0});
-    const auto numbered = [](std::int64_t number) {
-        return make_lines(400, 20, shadow_rule{.targets = 60, .number = number});
+    const scratch_directory at;
+    const auto lines = make_lines(at, 400);
+    const auto from = load_corpus(lines, make_rule(20));
+    const auto pool = find_audited(lines, make_rule(20), 60);
+    const auto numbered = [&](std::int64_t number) {
+        return load_corpus(lines, make_rule(20, shadow_rule{.targets = 60, .number = number}));
     };
     const auto shadow = numbered(2);
     const auto before = ids(from.train), after = ids(shadow.train), members = ids(pool.members);

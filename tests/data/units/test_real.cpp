@@ -4,8 +4,8 @@
 
 #include "data/sources/narrative.hpp"
 #include "data/sources/tables.hpp"
-#include "data/units/corpus.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/corpus.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
 

@@ -7,8 +7,8 @@
 
 #include "data/sources/narrative.hpp"
 #include "data/sources/synthetic.hpp"
-#include "data/units/corpus.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/corpus.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
 

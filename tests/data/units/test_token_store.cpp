@@ -10,6 +10,7 @@
 #include "data/units/load_tokens.hpp"
 #include "tests/catch.hpp"
 #include "tests/data/units/bytes_of.hpp"
+#include "tests/support/corpus.hpp"
 #include "tests/support/owned.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"

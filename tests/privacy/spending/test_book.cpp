@@ -249,7 +249,7 @@ TEST_CASE("a total refuses the run that would exceed it, and leaves no trace of 
     CHECK(read_book(place).runs.size() == 2);
     CHECK_NOTHROW(enter(place, run("a")));  // it is there already
     SECTION("composed, there is room") {
-        set_total(place, {.epsilon_budget = 2, .delta = 1e-4, .unit = "record", .by = composition::pld});
+        set_total(place, {.epsilon_budget = 2, .delta = 1e-4, .unit = "record", .by = composition_rule::pld});
         CHECK_NOTHROW(enter(place, run("c")));
         CHECK(read_book(place).runs.size() == 3);
     }

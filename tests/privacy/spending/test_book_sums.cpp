@@ -139,9 +139,11 @@ TEST_CASE("a total for persons prices runs by record for as many records as a pe
     CHECK_NOTHROW(enter(place, run("c", 0.1)));
     CHECK(has(refusal([&] { total(1e300, 0.5, 1000); }), "the δ of 3 runs"));  // e^500 of it
     SECTION("by distributions, the persons' own") {
-        set_total(
-            place,
-            {.epsilon_budget = 3.39, .delta = 1e-3, .unit = "patient", .by = composition::pld, .records_per_unit = 4});
+        set_total(place, {.epsilon_budget = 3.39,
+                          .delta = 1e-3,
+                          .unit = "patient",
+                          .by = composition_rule::pld,
+                          .records_per_unit = 4});
     }
     SECTION("raw figures of those held out have no such sum") {
         enter(scratch / "raw", run("a"), {.held_out = rldp::publication::raw});
