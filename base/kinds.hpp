@@ -100,6 +100,16 @@ struct names<precision> {
         {precision::float32, "float32"}, {precision::tf32, "tf32"}, {precision::bfloat16, "bfloat16"}};
 };
 
+/// What a base's linear modules are held in: the numbers of its files, or blocks of few bits that are made of them.
+enum class quantization { none, nf4, int8, q4_0, q4_1, q8_0 };
+template <>
+struct names<quantization> {
+    static constexpr auto what = "quantization";
+    static constexpr named_value<quantization> rows[] = {{quantization::none, "none"}, {quantization::nf4, "nf4"},
+                                                         {quantization::int8, "int8"}, {quantization::q4_0, "q4_0"},
+                                                         {quantization::q4_1, "q4_1"}, {quantization::q8_0, "q8_0"}};
+};
+
 /// Which side a unit is on: by a keyed hash of the unit alone, or by its place in a shuffled table.
 enum class split_kind { hash, exact };
 template <>

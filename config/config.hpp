@@ -109,9 +109,10 @@ struct data_section {
 inline constexpr std::string_view no_cache = "none";
 
 struct model_section {
-    std::string path;                      ///< a Hugging Face model directory
-    std::optional<std::string> name;       ///< for others, who have it elsewhere; default: model_name(path)
-    precision dtype = precision::float32;  ///< of the frozen base
+    std::string path;                            ///< a Hugging Face model directory, or a GGUF file
+    std::optional<std::string> name;             ///< for others, who have it elsewhere; default: model_name(path)
+    precision dtype = precision::float32;        ///< of the frozen base, or of products with it
+    quantization quantize = quantization::none;  ///< of its linear modules
     bool checkpoint_activations = false;
 };
 

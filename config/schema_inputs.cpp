@@ -93,8 +93,9 @@ void add_inputs(std::vector<key>& keys) {
              "in the run's trusted/ until it ends");
     section(
         keys, "model.", [](auto& c) -> auto& { return c.model; })
-        .add("path", &model_section::path, location{"the path of a model directory"}, "",
-             "A Hugging Face directory: config.json, model.safetensors, tokenizer.")
+        .add("path", &model_section::path, location{"the path of a model directory or a GGUF file"}, "",
+             "A Hugging Face directory: config.json, model.safetensors, tokenizer. Or a GGUF file, which holds all "
+             "three.")
         .add(
             "name", &model_section::name, form{"a line of up to 100 bytes", is_line}, "",
             "What others call it, such as HuggingFaceTB/SmolLM2-135M: the adapter names it as its base, and PEFT loads "
@@ -102,6 +103,11 @@ void add_inputs(std::vector<key>& keys) {
             "the Hub's, where path lies in its cache, else the directory's")
         .add("dtype", &model_section::dtype, any_of<precision>(), "",
              "Type of the frozen weights; tf32 is float32 with the products of a CUDA device in TensorFloat-32.")
+        .add("quantize", &model_section::quantize, any_of<quantization>(), "",
+             "Holds the weights of linear modules in blocks of 4 or 8 bits, made of the model's numbers as they are "
+             "read: "
+             "nf4 as in QLoRA, int8 as bitsandbytes has it, q4_0, q4_1 and q8_0 as in GGUF files. Adapters, norms, "
+             "embedding and head stay as they are. Models that are quantized already are read as they are.")
         .add("checkpoint_activations", &model_section::checkpoint_activations, yes_or_no{}, "",
              "Keeps only the input of each layer for the backward pass and computes the rest again: less memory for "
              "about a third more time, and the same numbers.");

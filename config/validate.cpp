@@ -94,6 +94,8 @@ finding learning(const run_config& config) {
 finding number_types(const run_config& config) {
     if (config.model.dtype == precision::tf32 && config.device == "cpu")
         return R"(model.dtype "tf32" is a precision of CUDA devices; use "float32", or device "cuda")";
+    if (config.model.quantize != quantization::none && config.device != "cpu")
+        return R"(model.quantize: quantized bases are computed on the processor alone so far; give device "cpu")";
     return {};
 }
 
@@ -110,6 +112,9 @@ finding whole(const run_config& config) {
     if (config.model.dtype != precision::float32)
         return fmt::format(R"(model.dtype is "{}", but train.parameters are trained in float32; give that)",
                            name_of(config.model.dtype));
+    if (config.model.quantize != quantization::none)
+        return "model.quantize holds the base in blocks, whose numbers no gradient moves; leave it out, or "
+               "train.parameters";
     if (config.model.checkpoint_activations)
         return "model.checkpoint_activations keeps less than the gradients of train.parameters are made of; leave it "
                "out, and lower train.micro_batch";

@@ -303,12 +303,6 @@ record_gradients causal_lm::summed_gradient(const token_batch& batch, const lora
 }
 
 at::Tensor causal_lm::flatten_tensors(const lora_layout& layout) const {
-    for (const auto& tensor : layout.tensors)
-        if (weights_.blocks.contains(tensor.name))
-            refuse(
-                fmt::format("train.parameters: {} is quantized, and no gradient moves its numbers; train adapters, or "
-                            "take the model in bfloat16, float16 or float32",
-                            tensor.name));
     return models::flatten_tensors(layout.tensors, weights_.numbers);
 }
 

@@ -90,11 +90,8 @@ stored_finder weight_files::finder() const {
     return [this](const std::string& name) -> std::optional<stored_tensor> {
         const auto found = file_of_.find(name);
         if (found == file_of_.end()) return std::nullopt;
-        const auto view = files_.at(found->second).tensor(name);
-        return stored_tensor{*dtype_name(view.scalar_type()),
-                             view.sizes().vec(),
-                             {static_cast<const std::uint8_t*>(view.data_ptr()), view.nbytes()},
-                             (directory_ / found->second).string()};
+        const auto stored = files_.at(found->second).bytes(name);
+        return stored_tensor{stored.dtype, stored.shape, stored.bytes, (directory_ / found->second).string()};
     };
 }
 
@@ -155,7 +152,7 @@ at::Tensor weight_files::tensor(const std::string& name, std::optional<at::Scala
 
 std::int64_t weight_files::count_bytes(const std::string& name) const {
     const auto& place = places_.at(name);
-    return static_cast<std::int64_t>(files_.at(place.file).tensor(place.inside).nbytes());
+    return std::ssize(files_.at(place.file).bytes(place.inside).bytes);
 }
 
 void weight_files::forget(const std::string& name) const {

@@ -11,6 +11,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <numeric>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -24,11 +25,42 @@ namespace fs = std::filesystem;
 
 model_config read_model(const fs::path& directory) {
     auto config = read_model_config(directory);
-    if (config.tied_head && has_weights(directory) && weight_files(directory, config).hold_another_head()) {
+    if (!has_weights(directory)) return config;
+    weight_files files(directory, config);
+    const auto tensors = base_tensors(config);  // a head beside the configuration is none of them, and of numbers
+    if (config.tied_head && files.hold_another_head()) {
         config.tied_head = false;
         config.head_beside_config = true;
     }
+    for (const auto& [name, shape] : tensors)
+        if (const auto type = files.find_blocks(name)) {
+            config.in_blocks.numbers += shape[0] * shape[1];
+            config.in_blocks.bytes += files.count_bytes(name);
+            config.in_blocks.type = config.in_blocks.type.empty() ? name_of(*type) : config.in_blocks.type;
+        }
     return config;
+}
+
+std::optional<block_type> to_block_type(quantization asked) {
+    if (asked == quantization::none) return std::nullopt;
+    return parse_named<block_type>(name_of(asked));
+}
+
+std::int64_t count_weight_bytes(const model_config& config, std::int64_t number_bytes,
+                                std::optional<block_type> quantize) {
+    const auto modules = list_module_weights(config);
+    std::int64_t numbers = -config.in_blocks.numbers, blocks = config.in_blocks.bytes;
+    for (const auto& [name, shape] : base_tensors(config)) {
+        const auto count = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+        if (quantize && modules.contains(name) && config.in_blocks.numbers == 0) {
+            // A matrix that doesn't fill blocks is refused when it is read.
+            const auto columns = config.model_type == "gpt2" ? shape[0] : shape[1];
+            blocks += count / columns * count_row_bytes(*quantize, columns);
+        } else {
+            numbers += count;
+        }
+    }
+    return number_bytes * numbers + blocks;
 }
 
 std::optional<std::string> find_warning(const model_config& config, const fs::path& directory) {

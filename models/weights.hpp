@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/kinds.hpp"
 #include "base/loading.hpp"
 #include "models/causal_lm.hpp"
 
@@ -16,6 +17,11 @@ namespace rldp::models {
 /// read_model_config, with tied_head as the weights have it, if they are there: as in transformers 5, a head in the
 /// files that differs from the embedding is the model's, whatever config.json says. Errors: those of both.
 model_config read_model(const std::filesystem::path& directory);
+/// The format of the same name; nothing for none.
+std::optional<block_type> to_block_type(quantization asked);
+/// Bytes of a base's weights in memory: numbers of `number_bytes` each, and blocks.
+std::int64_t count_weight_bytes(const model_config& config, std::int64_t number_bytes,
+                                std::optional<block_type> quantize);
 /// What is to be said of a model that read_model read: a line for its owner, or nothing.
 std::optional<std::string> find_warning(const model_config& config, const std::filesystem::path& directory);
 

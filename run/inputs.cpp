@@ -289,15 +289,36 @@ std::string weight_file_facts(const std::filesystem::path& directory) {
     return out;
 }
 
+void check_quantization(const config::reading_spec& spec, const models::model_config& model) {
+    if (model.in_blocks.numbers == 0) return;
+    if (spec.model.quantize != quantization::none)
+        refuse(fmt::format("model.quantize: {} is quantized already ({}); leave it out", spec.model.path,
+                           model.in_blocks.type));
+    if (!spec.on_cpu())
+        refuse(
+            fmt::format("{}: quantized bases are computed on the processor alone so far; give device \"cpu\", or take "
+                        "the model in bfloat16",
+                        spec.model.path));
+    if (spec.trains_base())
+        refuse(
+            fmt::format("train.parameters: {} is quantized ({}), and no gradient moves its numbers; train adapters, "
+                        "or take the model in bfloat16",
+                        spec.model.path, model.in_blocks.type));
+}
+
 run_model load_model(const config::reading_spec& spec, const model_reading& how) {
     const auto device = resolve_device(spec);
     const std::filesystem::path directory = spec.model.path;
     const auto described = models::read_model(directory);
+    check_quantization(spec, described);
     run_model out;
     out.weights.facts = weight_file_facts(directory);  // before reading: what is written meanwhile shall be noticed
     const bool known = how.known && how.known->facts == out.weights.facts;
     auto read = models::load_weights(directory, described, models::use_precision(spec.model.dtype, device), device,
-                                     {.digest = how.identify && !known, .known_good = known, .tell = how.tell});
+                                     {.quantize = models::to_block_type(spec.model.quantize),
+                                      .digest = how.identify && !known,
+                                      .known_good = known,
+                                      .tell = how.tell});
     out.weights.digest = known ? how.known->digest : read.digest;
     if (how.identify) out.digest = privacy::sha256(digest_beside_weights(directory) + out.weights.digest);
     out.base = models::causal_lm::from_weights(described, std::move(read.weights));

@@ -105,6 +105,8 @@ struct model_reading {
     on_loading tell = {};
 };
 run_model load_model(const config::reading_spec& spec, const model_reading& how = {});
+/// Errors: bad_input where a base is to be quantized that is so already, is to be trained itself, or lies on a card.
+void check_quantization(const config::reading_spec& spec, const models::model_config& model);
 
 /// One forward and backward pass over made-up tokens, before anything is charged: errors with bad_input naming `path`
 /// where the loss is not finite or an adapter gets no gradient, for no budget can train such a model.

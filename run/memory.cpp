@@ -13,6 +13,7 @@
 #include "models/architecture/family.hpp"
 #include "models/device.hpp"
 #include "models/functions.hpp"
+#include "models/weights.hpp"
 #include "run/plan.hpp"
 
 namespace rldp::actors {
@@ -116,13 +117,12 @@ memory_need estimate_memory(const config::reading_spec& spec, const models::mode
     constexpr double program = 190 << 20;
     out.program = std::llround(program);
 
-    double parameters = 0;
-    for (const auto& [name, shape] : models::base_tensors(model)) {
-        double count = 1;
-        for (const auto size : shape) count *= static_cast<double>(size);
-        parameters += count;
-    }
-    out.weights = std::llround(bytes * parameters);
+    const auto quantize = models::to_block_type(spec.model.quantize);
+    out.weights = models::count_weight_bytes(model, std::llround(bytes), quantize);
+    // Of a base in blocks each chunk that is computed reads a tile.
+    if (quantize || model.in_blocks.numbers > 0)
+        out.weights += lanes.abreast * std::max(models::largest_tile_bytes,
+                                                4 * models::least_tile_rows * std::max(model.width, model.inner));
 
     const auto numbers = count_numbers(spec, model, adapted_roles(model, layout));
     const bool scored = keeps_scores(spec, model);

@@ -300,6 +300,7 @@ run_plan check(const config::run_config& config, const checking& how) {
     const auto reading = config::to_reading_spec(config);
     const auto& path = reading.model.path;
     const auto model = models::read_model(path);
+    check_quantization(reading, model);
     const auto layout = choose_layout(reading, model);
     const auto card = models::find_card(resolve_device(reading), "device");
     const auto make_plan = [&](const config::run_spec& spec) {

@@ -31,6 +31,11 @@ struct model_config {
     std::optional<double> attention_cap, final_cap;  ///< c: scores s and logits become c·tanh(s / c)
     std::optional<std::int64_t> bos, pad;
     std::vector<std::int64_t> eos;
+    /// What the files hold in blocks (read_model).
+    struct held_in_blocks {
+        std::int64_t numbers = 0, bytes = 0;
+        std::string type = {};  ///< of the first of them
+    } in_blocks;
 
     bool slides(std::int64_t layer) const;
     /// What sliding_window is for this layer.

@@ -231,6 +231,12 @@ at::Tensor safetensors_file::tensor(const std::string& name) const {
         data, e.shape, [keep = mapping_](void*) {}, options);
 }
 
+safetensors_file::stored_bytes safetensors_file::bytes(const std::string& name) const {
+    const entry& e = entries_.at(name);
+    return {
+        e.dtype, e.shape, {static_cast<const std::uint8_t*>(mapping_.get()) + data_begin_ + e.begin, e.end - e.begin}};
+}
+
 void safetensors_file::forget(const std::string& name) const {
     if (!mapped_) return;
     const entry& e = entries_.at(name);

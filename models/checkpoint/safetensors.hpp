@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -93,6 +94,13 @@ class safetensors_file {
     /// A view into the mapping (no copy), CPU, in the stored dtype; the mapping lives as long as any view. Read only.
     /// Errors: bad_input for a dtype or a shape that torch lacks.
     at::Tensor tensor(const std::string& name) const;
+    /// What lies there, whatever its type; its bytes at any alignment, for as long as this lives.
+    struct stored_bytes {
+        std::string_view dtype;
+        std::vector<std::int64_t> shape;
+        std::span<const std::uint8_t> bytes;
+    };
+    stored_bytes bytes(const std::string& name) const;
     /// Gives back the memory in which this process keeps what it read of a tensor; what is read again comes from the
     /// file.
     void forget(const std::string& name) const;

@@ -14,12 +14,8 @@ namespace rldp::models {
 
 namespace {
 
-/// Of a tile in float32. Narrow tiles make slow products (a third slower at 64 rows of 576), large ones leave the
-/// cache.
-constexpr std::int64_t most_tile_bytes = std::int64_t{8} << 20, least_tile_rows = 128;
-
 std::int64_t choose_tile_rows(std::int64_t rows, std::int64_t columns) {
-    const std::int64_t most = std::max(most_tile_bytes / (4 * columns), least_tile_rows);
+    const std::int64_t most = std::max(largest_tile_bytes / (4 * columns), least_tile_rows);
     const std::int64_t parts = (rows + most - 1) / most;
     return (rows + parts - 1) / parts;
 }

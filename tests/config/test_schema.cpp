@@ -86,6 +86,7 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
                                             "model.checkpoint_activations",
                                             "model.dtype",
                                             "model.name",
+                                            "model.quantize",
                                             "lora.rank",
                                             "lora.alpha",
                                             "lora.dropout",

@@ -156,6 +156,8 @@ TEST_CASE("what keys left alone mean depends on the method") {
 
 TEST_CASE("tf32 needs a CUDA device") {
     CHECK(has(refused(R"({"model": {"dtype": "tf32"}})"), "model.dtype"));
+    CHECK(has(refused(R"({"model": {"quantize": "q4_k"}})"), "model.quantize"));
+    CHECK(has(refused(R"({"model": {"quantize": "nf4"}, "device": "cuda"})"), "on the processor alone"));
     CHECK(refused(R"({"model": {"dtype": "tf32"}, "device": "cuda"})").empty());
     CHECK(refused(R"({"model": {"dtype": "tf32"}, "device": "cuda:1"})").empty());
 }
@@ -196,6 +198,7 @@ TEST_CASE("train.parameters excludes what is of adapters alone") {
     CHECK(has(whole(R"(, "lora": {"targets": ["o"]})"), "the keys of lora are of adapters"));
     CHECK(has(whole("", R"("steps": 8)"), "train.lr is open"));
     CHECK(has(whole(R"(, "model": {"dtype": "bfloat16"})"), "model.dtype is \"bfloat16\""));
+    CHECK(has(whole(R"(, "model": {"quantize": "int8"})"), "whose numbers no gradient moves"));
     CHECK(has(whole(R"(, "model": {"checkpoint_activations": true})"), "model.checkpoint_activations"));
     CHECK(has(whole(R"(, "privacy": {"semantics": "as_published", "acknowledge_no_guarantee": true})"),
               "leave train.parameters out"));

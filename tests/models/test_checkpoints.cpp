@@ -212,7 +212,7 @@ TEST_CASE("quantized weights are told by their method", "[config]") {
         return refusal([&] { read_model_config(scratch.path()); });
     };
     const std::string key = "quantization_config";
-    for (const std::string method : {"bitsandbytes", "gptq", "awq", "fp8", "mxfp4"})
+    for (const std::string method : {"gptq", "awq", "fp8", "mxfp4"})
         CHECK(
             has(line(key, {{"quant_method", method}, {"bits", 4}}),
                 "config.json: key 'quantization_config': the weights are quantized by " + method + "; take the model"));
@@ -221,6 +221,7 @@ TEST_CASE("quantized weights are told by their method", "[config]") {
     CHECK(
         has(line("quantization", {{"group_size", 64}, {"bits", 4}}), "key 'quantization': the weights are quantized"));
     CHECK(line(key, nullptr).empty());
+    CHECK(line(key, {{"quant_method", "bitsandbytes"}, {"load_in_4bit", true}}).empty());  // its files say the rest
 }
 
 TEST_CASE("weights in another form are told with what to do", "[checkpoint]") {

@@ -163,6 +163,56 @@ TEST_CASE("a base is quantized while it is read, and nothing else of it") {
     }
 }
 
+TEST_CASE("a directory that bitsandbytes quantized is read as it is") {
+    random_source random(4);
+    const auto config = wide_config(random, "llama");
+    const scratch_directory scratch;
+    // NAME, NAME.absmax, NAME.quant_map and NAME.quant_state.bitsandbytes__nf4
+    std::map<std::string, at::Tensor> stored;
+    std::int64_t bytes = 0, numbers = 0;
+    at::manual_seed(0);
+    for (const auto& [name, weight] : random_weights(config)) {
+        stored[name] = weight;
+        if (!list_module_weights(config).contains(name)) continue;
+        const auto blocks = quantize(block_type::nf4_single, weight);
+        const std::int64_t count = weight.numel() / 64;
+        auto all = at::empty({count, 36}, at::kByte);
+        std::copy(blocks.bytes.begin(), blocks.bytes.end(), all.data_ptr<std::uint8_t>());
+        stored[name] = all.narrow(1, 4, 32).contiguous().view({-1, 1});
+        const auto scales = all.narrow(1, 0, 4).contiguous();
+        stored[name + ".absmax"] = at::from_blob(scales.data_ptr(), {count}, at::kFloat).clone();
+        auto map = at::empty({16});
+        std::copy(nf4_numbers().begin(), nf4_numbers().end(), map.data_ptr<float>());
+        stored[name + ".quant_map"] = map;
+        const auto state = nlohmann::json{{"blocksize", 64}, {"shape", {weight.size(0), weight.size(1)}}}.dump();
+        auto text = at::empty({std::ssize(state)}, at::kByte);
+        std::copy(state.begin(), state.end(), text.data_ptr<std::uint8_t>());
+        stored[name + ".quant_state.bitsandbytes__nf4"] = text;
+        bytes += 32 * count;
+        numbers += weight.numel();
+    }
+    save_safetensors(scratch.path() / "model.safetensors", stored);
+    const auto read = load_weights(scratch.path(), config, at::kFloat, at::kCPU, {.digest = true});
+    CHECK(read.weights.blocks.size() == list_module_weights(config).size());
+    const auto batch = make_batch(random_sequences(random, config.vocab, 12));
+    at::manual_seed(0);
+    std::map<std::string, at::Tensor> expected;
+    for (const auto& [name, weight] : random_weights(config))
+        expected[name] =
+            read.weights.blocks.contains(name) ? to_numbers(quantize(block_type::nf4_single, weight)) : weight;
+    CHECK(relative_distance(causal_lm::from_weights(config, read.weights)->logits(batch.ids, nullptr, nullptr),
+                            causal_lm::from_weights(config, expected)->logits(batch.ids, nullptr, nullptr)) < 1e-5);
+    CHECK(own_precision(scratch.path(), config) == at::kFloat);
+    auto counted = config;
+    counted.in_blocks = {numbers, bytes, "nf4_single"};
+    CHECK(count_weight_bytes(counted, 4, std::nullopt) ==
+          count_weight_bytes(config, 4, std::nullopt) - 4 * numbers + bytes);
+    // A scale of another value is another base.
+    stored.at("model.layers.0.mlp.up_proj.weight.absmax")[0] += 1;
+    save_safetensors(scratch.path() / "model.safetensors", stored);
+    CHECK(load_weights(scratch.path(), config, at::kFloat, at::kCPU, {.digest = true}).digest != read.digest);
+}
+
 TEST_CASE("what can't be quantized is refused by name") {
     random_source random(2);
     auto config = wide_config(random, "llama");
