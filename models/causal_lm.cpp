@@ -100,9 +100,10 @@ token_batch make_batch(std::span<const token_span> sequences, const batch_rule& 
 }
 
 std::shared_ptr<const causal_lm> causal_lm::load(const std::filesystem::path& directory, at::ScalarType dtype,
-                                                 at::Device device, const on_loading& tell) {
+                                                 at::Device device, const on_loading& tell, quantization quantize) {
     const model_config config = read_model(directory);
-    return make_family(config, load_weights(directory, config, dtype, device, {.tell = tell}).weights);
+    const weights_reading how{.quantize = to_block_type(quantize), .tell = tell};
+    return make_family(config, load_weights(directory, config, dtype, device, how).weights);
 }
 
 std::shared_ptr<const causal_lm> causal_lm::from_weights(const model_config& config,

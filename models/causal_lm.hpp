@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/kinds.hpp"
 #include "base/loading.hpp"
 #include "models/architecture/model_config.hpp"
 #include "models/kernels/weight_matrix.hpp"
@@ -83,7 +84,8 @@ class causal_lm {
     /// Loads config.json and the safetensors (single or sharded). `dtype` float32 or bfloat16. Errors: bad_input naming
     /// file and tensor (missing, wrong shape, truncated).
     static std::shared_ptr<const causal_lm> load(const std::filesystem::path& directory, at::ScalarType dtype,
-                                                 at::Device device, const on_loading& tell = {});
+                                                 at::Device device, const on_loading& tell = {},
+                                                 quantization quantize = quantization::none);
     /// Errors: bad_input naming a tensor that is missing or of another shape.
     static std::shared_ptr<const causal_lm> from_weights(const model_config& config, base_weights weights);
     static std::shared_ptr<const causal_lm> from_weights(const model_config& config,

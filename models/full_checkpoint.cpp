@@ -98,30 +98,54 @@ std::map<std::string, at::Tensor> merged_weights(const model_config& model, std:
     return weights;
 }
 
-void merge(const fs::path& base, const fs::path& adapter, const fs::path& out) {
+namespace {
+
+/// What config.json of a merged model says otherwise than the base's.
+nlohmann::ordered_json list_changed_keys(const model_config& model, std::optional<at::ScalarType> dtype) {
+    nlohmann::ordered_json out;
+    if (model.head_beside_config) out["tie_word_embeddings"] = false;
+    if (!dtype) return out;
+    out["dtype"] = nullptr;  // as transformers 5 has it beside, or in the place of, the other
+    out["torch_dtype"] = *dtype == at::kBFloat16 ? "bfloat16" : "float32";
+    out["quantization_config"] = nullptr;
+    return out;
+}
+
+}  // namespace
+
+void merge(const fs::path& base, const fs::path& adapter, const fs::path& out, std::optional<at::ScalarType> dtype) {
     if (fs::exists(fs::symlink_status(out))) refuse(out.string() + ": exists already; choose another directory");
     const auto model = read_model(base);
+    if (model.in_blocks.numbers > 0 && !dtype)
+        refuse(fmt::format(
+            "{}: is quantized ({}), and what is merged would not fit its blocks; give --dtype bfloat16, which "
+            "writes {} MiB where it has {}, or keep base and adapter apart",
+            base.string(), model.in_blocks.type, model.in_blocks.numbers * 2 >> 20, model.in_blocks.bytes >> 20));
     weight_files files(base, model);
     const auto loaded = load_adapter(adapter, model, base);
     const auto by_name = list_changes(model, loaded.layout);
     staged_directory directory(out);
-    copy_companions(base, directory.path(), model.head_beside_config);
+    copy_companions(base, directory.path(), list_changed_keys(model, dtype));
     const auto names_by_file = files.names_by_file();
+    std::map<std::string, std::vector<std::int64_t>> shapes;
+    for (const auto& [name, shape] : base_tensors(model)) shapes[name] = shape;
     std::size_t bytes = 0;
     for (const auto& [file, names] : names_by_file) {
         std::map<std::string, tensor_form> forms;
         for (const auto& name : names) {
-            const auto stored = files.stored(name);
-            forms.emplace(name, tensor_form{stored.scalar_type(), stored.sizes().vec()});
-            bytes += stored.nbytes();
+            const auto type = dtype ? *dtype : files.stored(name).scalar_type();
+            forms.emplace(name, tensor_form{type, shapes.at(name)});
+            bytes += static_cast<std::size_t>(c10::multiply_integers(shapes.at(name))) * c10::elementSize(type);
         }
         std::optional<std::string> written;
         const auto load_tensor = [&](const std::string& name) {
             if (written) files.forget(*written);
             written = name;
-            const auto weight = files.tensor(name, std::nullopt);
+            const auto exact = dtype ? std::optional(at::kFloat) : std::nullopt;  // rounded once, at the end
+            auto weight = files.find_blocks(name) ? files.dequantized(name) : files.tensor(name, exact);
             const auto by = by_name.find(name);
-            return by == by_name.end() ? weight : changed(weight, by->second, loaded, is_conv1d(model));
+            if (by != by_name.end()) weight = changed(weight, by->second, loaded, is_conv1d(model));
+            return weight.to(forms.at(name).dtype);
         };
         save_safetensors(directory.path() / file, forms, load_tensor, {{"format", "pt"}});
     }
@@ -131,8 +155,6 @@ void merge(const fs::path& base, const fs::path& adapter, const fs::path& out) {
 }
 
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr auto weights_name = "model.safetensors";
 
@@ -153,7 +175,7 @@ void save_full_model(const fs::path& base, const lora_layout& layout, const at::
         return files.tensor(name, std::nullopt);
     };
     make_directory(out);
-    copy_companions(base, out, model.head_beside_config);
+    copy_companions(base, out, list_changed_keys(model, std::nullopt));
     save_safetensors(out / weights_name, forms, load_tensor, {{"format", "pt"}});
 }
 

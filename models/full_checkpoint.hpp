@@ -2,6 +2,7 @@
 // What was trained, as a plain Hugging Face checkpoint: an adapter in its base, or a base with trained tensors.
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "models/lora/layout.hpp"
@@ -14,10 +15,12 @@ namespace rldp::models {
 std::map<std::string, at::Tensor> merged_weights(const model_config& model, std::map<std::string, at::Tensor> weights,
                                                  const loaded_adapter& adapter);
 
-/// Writes base and adapter as a plain Hugging Face checkpoint: config.json, tensors in the base's dtypes and the base's
-/// files (one, or shards), and its tokenizer files. One tensor is in memory at a time. `out` appears whole or not at
-/// all. Errors: bad_input where `out` exists, or naming file and key of the base or the adapter.
-void merge(const std::filesystem::path& base, const std::filesystem::path& adapter, const std::filesystem::path& out);
+/// Writes base and adapter as a plain Hugging Face checkpoint: config.json, tensors in `dtype` (without it, the base's
+/// own) and the base's files (one, or shards), and its tokenizer files. One tensor is in memory at a time. `out`
+/// appears whole or not at all. Errors: bad_input where `out` exists, or naming file and key of the base or the
+/// adapter; for a quantized base without a dtype.
+void merge(const std::filesystem::path& base, const std::filesystem::path& adapter, const std::filesystem::path& out,
+           std::optional<at::ScalarType> dtype = {});
 
 // Full models. A base some of whose tensors were trained whole, as a plain Hugging Face directory.
 

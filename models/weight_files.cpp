@@ -110,6 +110,13 @@ quantized_tensor weight_files::blocks(const std::string& name) const {
     return gather_bitsandbytes(place.inside, place.shape[conv1d_ ? 1 : 0], place.shape[conv1d_ ? 0 : 1], finder());
 }
 
+at::Tensor weight_files::dequantized(const std::string& name) const {
+    const auto matrix = blocks(name);
+    const auto out = at::empty({matrix.rows, matrix.columns}, at::kFloat);
+    matrix.read_rows(0, matrix.rows, out.data_ptr<float>());
+    return conv1d_ ? out.t().contiguous() : out;
+}
+
 bool weight_files::hold_another_head() {
     const auto head = file_of_.find(head_name);
     if (head == file_of_.end() || places_.at(embedding_).inside == head_name) return false;

@@ -33,6 +33,8 @@ class weight_files {
     std::optional<block_type> find_blocks(const std::string& name) const { return places_.at(name).blocks; }
     /// These blocks, [out, in] also of a Conv1D. Errors: those of gather_bitsandbytes.
     quantized_tensor blocks(const std::string& name) const;
+    /// What they stand for, float32 and of the tensor's own shape.
+    at::Tensor dequantized(const std::string& name) const;
     /// A view of the mapped file, unchecked. Of numbers, as the next.
     at::Tensor stored(const std::string& name) const;
     /// The same, or a copy in `dtype`. Errors: bad_input where it holds NaN or infinity, as stored or in `dtype`.

@@ -31,7 +31,7 @@ struct generate_arguments {
     std::string model, adapter, prompt, prompt_file, system;
     std::vector<std::string> stop;
     models::generation_config config;
-    std::string dtype, device = "cpu";
+    std::string dtype, quantize = "none", device = "cpu";
     std::int64_t seed = 0;
     bool json = false, echo = false, chat = false;
 };
@@ -98,9 +98,17 @@ at::ScalarType choose_precision(const generate_arguments& given, at::Device devi
 int generate(const generate_arguments& given) {
     check(given);
     const auto device = resolve_device(given);
-    models::choose_threads(models::read_model_config(given.model));
-    const auto model =
-        models::causal_lm::load(given.model, choose_precision(given, device), device, monitor::loading_line());
+    const auto described = models::read_model(given.model);
+    const auto quantize = parse_named<quantization>(given.quantize);
+    if (const bool in_blocks = described.in_blocks.numbers > 0; in_blocks || quantize != quantization::none) {
+        if (!device.is_cpu()) refuse("--device: quantized bases are computed on the processor alone so far; give cpu");
+        if (in_blocks && quantize != quantization::none)
+            refuse(fmt::format("--quantize: {} is quantized already ({}); leave it out", given.model,
+                               described.in_blocks.type));
+    }
+    models::choose_threads(described);
+    const auto model = models::causal_lm::load(given.model, choose_precision(given, device), device,
+                                               monitor::loading_line(), quantize);
     if (const auto doubt = models::find_warning(model->config(), given.model)) say(stderr, "warning: {}\n", *doubt);
     auto words = models::tokenizer::load(given.model);
     if (given.chat) words = models::once_begun(std::move(words));
@@ -174,6 +182,10 @@ void add_generate(CLI::App& program, action& chosen) {
                      "float32, tf32 or bfloat16; default as the model is stored: bfloat16 where all of it is, which is "
                      "then not copied but read from its file, else float32")
         ->check(CLI::IsMember(all_names<precision>()));
+    command
+        ->add_option("--quantize", given->quantize,
+                     "holds the base in blocks, as model.quantize does: what an adapter was trained on")
+        ->check(CLI::IsMember(all_names<quantization>()));
     command->add_option("--device", given->device, "cpu, cuda or cuda:N")->capture_default_str();
     command->add_option("--seed", given->seed, "of the draws")->capture_default_str();
     command->add_option("--logprobs", config.alternatives,

@@ -50,14 +50,15 @@ bool all_finite(const at::Tensor& numbers) {
     }
 }
 
-void copy_companions(const std::filesystem::path& from, const std::filesystem::path& to, bool own_head) {
+void copy_companions(const std::filesystem::path& from, const std::filesystem::path& to,
+                     const nlohmann::ordered_json& changes) {
     for (const char* name :
          {"config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
           "added_tokens.json", "vocab.json", "merges.txt", "tokenizer.model", "chat_template.jinja"})
         if (std::filesystem::exists(from / name)) write_file(to / name, read_file(from / name));
-    if (!own_head) return;
+    if (changes.empty()) return;
     auto config = nlohmann::ordered_json::parse(read_file(to / "config.json"));
-    config["tie_word_embeddings"] = false;
+    config.merge_patch(changes);
     write_file(to / "config.json", config.dump(2) + "\n");
 }
 

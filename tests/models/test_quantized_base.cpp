@@ -3,6 +3,7 @@
 
 #include "base/files.hpp"
 #include "models/checkpoint/safetensors.hpp"
+#include "models/full_checkpoint.hpp"
 #include "models/quantized/quantize.hpp"
 #include "models/unit_gradients.hpp"
 #include "models/weights.hpp"
@@ -211,6 +212,47 @@ TEST_CASE("a directory that bitsandbytes quantized is read as it is") {
     stored.at("model.layers.0.mlp.up_proj.weight.absmax")[0] += 1;
     save_safetensors(scratch.path() / "model.safetensors", stored);
     CHECK(load_weights(scratch.path(), config, at::kFloat, at::kCPU, {.digest = true}).digest != read.digest);
+}
+
+TEST_CASE("an adapter is merged into a quantized base where a type is asked for") {
+    const scratch_directory scratch;
+    const auto base = scratch.path() / "base", adapter = scratch.path() / "adapter";
+    std::filesystem::create_directory(base);
+    nlohmann::ordered_json json{{"model_type", "llama"},    {"hidden_size", 64},          {"num_hidden_layers", 1},
+                                {"num_attention_heads", 2}, {"intermediate_size", 128},   {"vocab_size", 11},
+                                {"torch_dtype", "float16"}, {"tie_word_embeddings", true}};
+    json["quantization_config"] = {{"quant_method", "bitsandbytes"}, {"load_in_8bit", true}};
+    write_file(base / "config.json", json.dump());
+    const auto described = read_model_config(base);
+    auto stored = random_weights(described);
+    for (const auto& name : list_module_weights(described)) {
+        const auto blocks = quantize(block_type::int8, stored.at(name));
+        auto rows = at::empty({blocks.rows, 4 + blocks.columns}, at::kByte);
+        std::copy(blocks.bytes.begin(), blocks.bytes.end(), rows.data_ptr<std::uint8_t>());
+        const auto scales = rows.narrow(1, 0, 4).contiguous();
+        stored[name.substr(0, name.rfind('.')) + ".SCB"] =
+            at::from_blob(scales.data_ptr(), {blocks.rows}, at::kFloat).clone();
+        stored[name] = rows.narrow(1, 4, blocks.columns).contiguous().view(at::kChar);
+    }
+    save_safetensors(base / "model.safetensors", stored);
+    CHECK(read_model(base).in_blocks.type == "int8");
+    const auto layout = make_layout(described, {2, 4, 0, {"q", "down"}});
+    save_adapter(adapter, layout, 0.1 * at::randn({layout.dimension}), "base", described);
+    CHECK(has(refusal([&] { merge(base, adapter, scratch.path() / "none"); }), "is quantized (int8)"));
+    CHECK(!std::filesystem::exists(scratch.path() / "none"));
+    const auto loaded = load_adapter(adapter, described);
+    const auto ids = at::randint(11, {2, 5}, at::kLong);
+    const auto expected = causal_lm::load(base, at::kFloat, at::kCPU)->logits(ids, &loaded.layout, &loaded.flat);
+    for (const auto dtype : {at::kFloat, at::kBFloat16}) {
+        const auto out = scratch.path() / (dtype == at::kFloat ? "wide" : "narrow");
+        merge(base, adapter, out, dtype);
+        const auto told = nlohmann::json::parse(read_file(out / "config.json"));
+        CHECK(!told.contains("quantization_config"));
+        CHECK(told.at("torch_dtype") == (dtype == at::kFloat ? "float32" : "bfloat16"));
+        CHECK(own_precision(out, read_model(out)) == dtype);
+        const auto merged = causal_lm::load(out, at::kFloat, at::kCPU)->logits(ids, nullptr, nullptr);
+        CHECK(relative_distance(merged, expected) < (dtype == at::kFloat ? 1e-5 : 3e-2));
+    }
 }
 
 TEST_CASE("what can't be quantized is refused by name") {
