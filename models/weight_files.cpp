@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/json_reader.hpp"
 #include "models/architecture/family.hpp"
+#include "models/gguf/gguf_file.hpp"
 
 namespace rldp::models {
 
@@ -37,7 +38,9 @@ std::map<std::string, std::string> indexed_files(const fs::path& index) {
 
 }  // namespace
 
-bool has_weights(const fs::path& directory) {
+bool has_weights(const fs::path& path) {
+    if (is_gguf(path)) return true;
+    const auto& directory = path;
     if (fs::exists(directory / single_name) || fs::exists(directory / index_name)) return true;
     std::vector<fs::path> others;
     for (const auto& entry : list_entries(directory)) {
@@ -51,6 +54,8 @@ bool has_weights(const fs::path& directory) {
         const auto kind = entry.path().extension();
         if (kind == ".gguf" || kind == ".h5" || kind == ".msgpack" || kind == ".pth") others.push_back(entry.path());
     }
+    if (!others.empty() && is_gguf(others.front()))
+        refuse(directory.string() + ": holds no safetensors; give the GGUF file itself: " + others.front().string());
     if (!others.empty())
         refuse(others.front().string() + ": weights are read as safetensors only; take the model in that form");
     return false;
@@ -97,10 +102,9 @@ stored_finder weight_files::finder() const {
 
 void weight_files::check_numbers(const std::string& name) const {
     const auto view = stored(name);
-    if (!view.is_floating_point())
-        refuse(fmt::format("{}: tensor '{}' is not of floats", find_path(name).string(), name));
+    if (!view.is_floating_point()) refuse(describe(name) + " is not of floats");
     if (const auto& shape = places_.at(name).shape; view.sizes() != at::IntArrayRef(shape))
-        refuse(fmt::format("{}: tensor '{}' has shape [{}]; config.json asks for [{}]", find_path(name).string(), name,
+        refuse(fmt::format("{} has shape [{}]; config.json asks for [{}]", describe(name),
                            fmt::join(view.sizes(), ", "), fmt::join(shape, ", ")));
 }
 
@@ -146,14 +150,19 @@ at::Tensor weight_files::stored(const std::string& name) const {
 }
 
 at::Tensor weight_files::tensor(const std::string& name, std::optional<at::ScalarType> dtype) const {
-    const auto view = stored(name);
+    return convert_finite(stored(name), dtype, describe(name));
+}
+
+std::string weight_files::describe(const std::string& name) const {
+    return fmt::format("{}: tensor '{}'", find_path(name).string(), name);
+}
+
+at::Tensor convert_finite(const at::Tensor& stored, std::optional<at::ScalarType> dtype, const std::string& what) {
     // Also what was finite in the file may not be in a narrower type.
-    const auto out = view.to(dtype.value_or(view.scalar_type()));
+    auto out = stored.to(dtype.value_or(stored.scalar_type()));
     if (!all_finite(out))
-        refuse(
-            fmt::format("{}: tensor '{}' holds numbers that are not finite in {}; the file is damaged, bring back "
-                        "the original",
-                        find_path(name).string(), name, *dtype_name(out.scalar_type())));
+        refuse(fmt::format("{} holds numbers that are not finite in {}; the file is damaged, bring back the original",
+                           what, *dtype_name(out.scalar_type())));
     return out;
 }
 

@@ -14,8 +14,13 @@
 
 namespace rldp::models {
 
-/// Whether the directory holds weights. Errors: bad_input where it holds them in another form only, saying what to do.
-bool has_weights(const std::filesystem::path& directory);
+/// Whether the directory holds weights, as a GGUF file does. Errors: bad_input where it holds them in another form
+/// only, saying what to do.
+bool has_weights(const std::filesystem::path& path);
+
+/// `stored`, or a copy in `dtype`. Errors: bad_input, beginning with `what`, where it holds NaN or infinity, as stored
+/// or in `dtype`.
+at::Tensor convert_finite(const at::Tensor& stored, std::optional<at::ScalarType> dtype, const std::string& what);
 
 /// The tensors of base_tensors(config) where they lie, one at a time: numbers, or what bitsandbytes made of a linear
 /// module's.
@@ -37,9 +42,10 @@ class weight_files {
     at::Tensor dequantized(const std::string& name) const;
     /// A view of the mapped file, unchecked. Of numbers, as the next.
     at::Tensor stored(const std::string& name) const;
-    /// The same, or a copy in `dtype`. Errors: bad_input where it holds NaN or infinity, as stored or in `dtype`.
+    /// convert_finite() of it.
     at::Tensor tensor(const std::string& name, std::optional<at::ScalarType> dtype) const;
     std::int64_t count_bytes(const std::string& name) const;  ///< as stored
+    std::string describe(const std::string& name) const;      ///< file and name, for messages
     /// Gives back the memory that holds what was read of it.
     void forget(const std::string& name) const;
 

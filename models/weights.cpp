@@ -10,12 +10,15 @@
 #include <atomic>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <string_view>
+#include <variant>
 
 #include "base/error.hpp"
 #include "models/architecture/family.hpp"
+#include "models/gguf/gguf_model.hpp"
 #include "models/quantized/quantize.hpp"
 #include "models/weight_files.hpp"
 
@@ -23,22 +26,58 @@ namespace rldp::models {
 
 namespace fs = std::filesystem;
 
-model_config read_model(const fs::path& directory) {
-    auto config = read_model_config(directory);
-    if (!has_weights(directory)) return config;
-    weight_files files(directory, config);
-    const auto tensors = base_tensors(config);  // a head beside the configuration is none of them, and of numbers
+namespace {
+
+/// What a block format is to LibTorch, where it is no block.
+std::optional<at::ScalarType> to_scalar_type(block_type type) {
+    switch (type) {
+        case block_type::f32:
+            return at::kFloat;
+        case block_type::f16:
+            return at::kHalf;
+        case block_type::bf16:
+            return at::kBFloat16;
+        default:
+            return std::nullopt;
+    }
+}
+
+void add_blocks(model_config& config, block_type type, const std::vector<std::int64_t>& shape, std::int64_t bytes) {
+    auto& held = config.in_blocks;
+    held.numbers += shape[0] * shape[1];
+    held.bytes += bytes;
+    if (held.type.empty()) held.type = name_of(type);
+}
+
+model_config read_gguf(const fs::path& path) {
+    const gguf_file file(path);
+    auto config = read_gguf_config(file);
+    for (const auto& [name, shape] : base_tensors(config)) {
+        const auto& place = file.tensors().at(to_gguf_name(config, name));
+        if (!to_scalar_type(place.type))
+            add_blocks(config, place.type, shape, static_cast<std::int64_t>(place.end - place.begin));
+    }
+    return config;
+}
+
+}  // namespace
+
+model_config read_model(const fs::path& path) {
+    if (is_gguf(path)) return read_gguf(path);
+    auto config = read_model_config(path);
+    if (!has_weights(path)) return config;
+    weight_files files(path, config);
+    for (const auto& [name, shape] : base_tensors(config))
+        if (const auto type = files.find_blocks(name)) add_blocks(config, *type, shape, files.count_bytes(name));
     if (config.tied_head && files.hold_another_head()) {
         config.tied_head = false;
         config.head_beside_config = true;
     }
-    for (const auto& [name, shape] : tensors)
-        if (const auto type = files.find_blocks(name)) {
-            config.in_blocks.numbers += shape[0] * shape[1];
-            config.in_blocks.bytes += files.count_bytes(name);
-            config.in_blocks.type = config.in_blocks.type.empty() ? name_of(*type) : config.in_blocks.type;
-        }
     return config;
+}
+
+std::vector<std::int64_t> find_stop_tokens(const fs::path& path) {
+    return is_gguf(path) ? read_gguf_config(gguf_file(path)).eos : read_stop_tokens(path);
 }
 
 std::optional<block_type> to_block_type(quantization asked) {
@@ -71,8 +110,9 @@ std::optional<std::string> find_warning(const model_config& config, const fs::pa
         (directory / "config.json").string());
 }
 
-at::ScalarType own_precision(const fs::path& directory, const model_config& config) {
-    const weight_files files(directory, config);
+at::ScalarType own_precision(const fs::path& path, const model_config& config) {
+    if (is_gguf(path)) return at::kFloat;
+    const weight_files files(path, config);
     for (const auto& [file, names] : files.names_by_file())
         for (const auto& name : names)
             if (!files.find_blocks(name) && files.stored(name).scalar_type() != at::kBFloat16) return at::kFloat;
@@ -107,16 +147,72 @@ std::string hex(const digest& from) {
     return sodium_bin2hex(out.data(), out.size(), from.data(), from.size());
 }
 
-/// What one tensor becomes: numbers, or blocks.
+/// Numbers, or blocks.
+using stored_weight = std::variant<at::Tensor, quantized_tensor>;
+
+/// Where a base's tensors come from.
+class weight_source {
+  public:
+    virtual ~weight_source() = default;
+    virtual std::int64_t count_bytes(const std::string& name) const = 0;
+    virtual stored_weight stored(const std::string& name) const = 0;  ///< a view where it is one in the file
+    virtual void forget(const std::string& name) const = 0;           ///< of what was read the pages
+    virtual std::string describe(const std::string& name) const = 0;
+};
+
+class directory_source final : public weight_source {
+  public:
+    directory_source(const fs::path& directory, const model_config& config) : files_(directory, config) {}
+    std::int64_t count_bytes(const std::string& name) const override { return files_.count_bytes(name); }
+    stored_weight stored(const std::string& name) const override {
+        if (files_.find_blocks(name)) return files_.blocks(name);
+        return files_.stored(name);
+    }
+    void forget(const std::string& name) const override { files_.forget(name); }
+    std::string describe(const std::string& name) const override { return files_.describe(name); }
+
+  private:
+    weight_files files_;
+};
+
+class gguf_source final : public weight_source {
+  public:
+    gguf_source(const fs::path& file, const model_config& config) : file_(file), config_(config) {
+        for (auto& [name, shape] : base_tensors(config)) shapes_.emplace(name, shape);
+    }
+    std::int64_t count_bytes(const std::string& name) const override {
+        const auto& place = file_.tensors().at(to_gguf_name(config_, name));
+        return static_cast<std::int64_t>(place.end - place.begin);
+    }
+    stored_weight stored(const std::string& name) const override {
+        auto found = read_gguf_tensor(file_, config_, name);
+        const auto type = to_scalar_type(found.type);
+        if (!type) return found;
+        // Aligned: as the format asks for, or copied.
+        return at::from_blob(
+            const_cast<std::uint8_t*>(found.bytes.data()), shapes_.at(name), [keep = found.owner](void*) {},
+            at::TensorOptions(*type));
+    }
+    void forget(const std::string& name) const override { file_.forget(to_gguf_name(config_, name)); }
+    std::string describe(const std::string& name) const override {
+        return fmt::format("{}: tensor '{}'", file_.origin(), to_gguf_name(config_, name));
+    }
+
+  private:
+    gguf_file file_;
+    const model_config& config_;
+    std::map<std::string, std::vector<std::int64_t>> shapes_;
+};
+
+/// What one tensor becomes.
 struct loaded_tensor {
-    at::Tensor numbers;
-    std::optional<quantized_tensor> blocks;
+    stored_weight held;
     std::string form;    ///< of what is stored: type and shape
     digest stored = {};  ///< of its bytes
 };
 
 digest hash(const quantized_tensor& blocks) {
-    std::string all(reinterpret_cast<const char*>(hash(view_bytes(blocks.bytes)).data()), sizeof(digest));
+    std::string all(view_bytes(hash(view_bytes(blocks.bytes))));
     if (blocks.scales) {
         const auto& scales = *blocks.scales;
         all.append(reinterpret_cast<const char*>(scales.map.data()), sizeof scales.map);
@@ -137,12 +233,12 @@ quantized_tensor quantize(block_type type, const at::Tensor& stored, bool conv1d
     const auto largest = largest_quantizable(type);
     at::Tensor row;
     return quantize_matrix(type, matrix.size(0), matrix.size(1), [&](std::int64_t i) {
-        row = matrix[i].to(at::kFloat).contiguous();
-        if (!all_finite(row) || row.abs().max().item<float>() > largest)
+        row = convert_finite(matrix[i], at::kFloat, what).contiguous();
+        if (row.abs().max().item<float>() > largest)
             refuse(
-                fmt::format("{} holds numbers that are not finite, or beyond {}; the file is damaged, bring back the "
-                            "original",
-                            what, name_of(type)));
+                fmt::format("model.quantize: {} holds numbers beyond {}, which {} can't scale; give int8, or leave it "
+                            "out",
+                            what, largest, name_of(type)));
         return row.data_ptr<float>();
     });
 }
@@ -173,55 +269,63 @@ void load_all(std::size_t count, const std::function<void(std::size_t)>& load) {
 
 }  // namespace
 
-loaded_weights load_weights(const fs::path& directory, const model_config& config, std::optional<at::ScalarType> dtype,
+loaded_weights load_weights(const fs::path& path, const model_config& config, std::optional<at::ScalarType> dtype,
                             at::Device device, const weights_reading& how) {
-    const weight_files files(directory, config);
+    std::unique_ptr<const weight_source> source;
+    if (is_gguf(path))
+        source = std::make_unique<gguf_source>(path, config);
+    else
+        source = std::make_unique<directory_source>(path, config);
     const bool conv1d = config.model_type == "gpt2";
     const auto names = list_names(config);
     const auto modules = list_module_weights(config);
     std::int64_t total = 0;
-    for (const auto& name : names) total += files.count_bytes(name);
+    for (const auto& name : names) total += source->count_bytes(name);
     std::vector<loaded_tensor> loaded(names.size());
+    const auto load_numbers = [&](const at::Tensor& stored, const std::string& name, loaded_tensor& out) {
+        out.form = fmt::format("{} [{}]", *dtype_name(stored.scalar_type()), fmt::join(stored.sizes(), ", "));
+        if (how.digest) out.stored = hash(view_bytes(stored));
+        if (how.quantize && modules.contains(name)) {
+            out.held = quantize(*how.quantize, stored, conv1d, source->describe(name));
+            source->forget(name);
+            return;
+        }
+        const auto numbers = how.known_good ? stored.to(dtype.value_or(stored.scalar_type()))
+                                            : convert_finite(stored, dtype, source->describe(name));
+        out.held = numbers.to(device);
+        if (!std::get<at::Tensor>(out.held).is_alias_of(stored)) source->forget(name);
+    };
+    const auto load_blocks = [&](quantized_tensor stored, const std::string& name, loaded_tensor& out) {
+        out.form = fmt::format("{} [{}, {}]", name_of(stored.type), stored.rows, stored.columns);
+        if (how.digest) out.stored = hash(stored);
+        if (!how.known_good && !stored.all_finite())
+            refuse(source->describe(name) +
+                   " holds scales that are not finite; the file is damaged, bring back the original");
+        out.held = std::move(stored);
+    };
     std::mutex telling;
     std::int64_t done = 0;
-    const auto load = [&](std::size_t i) {
+    load_all(names.size(), [&](std::size_t i) {
         const auto& name = names[i];
-        auto& out = loaded[i];
-        if (const auto type = files.find_blocks(name)) {
-            out.blocks = files.blocks(name);
-            out.form = fmt::format("{} [{}, {}]", name_of(*type), out.blocks->rows, out.blocks->columns);
-            if (how.digest) out.stored = hash(*out.blocks);
-            files.forget(name);
-        } else {
-            const auto stored = files.stored(name);
-            out.form = fmt::format("{} [{}]", *dtype_name(stored.scalar_type()), fmt::join(stored.sizes(), ", "));
-            if (how.digest) out.stored = hash(view_bytes(stored));
-            if (how.quantize && modules.contains(name)) {
-                out.blocks =
-                    quantize(*how.quantize, stored, conv1d, fmt::format("{}: tensor '{}'", directory.string(), name));
-                files.forget(name);
-            } else {
-                const auto wanted =
-                    how.known_good ? stored.to(dtype.value_or(stored.scalar_type())) : files.tensor(name, dtype);
-                out.numbers = wanted.to(device);
-                if (!out.numbers.is_alias_of(stored)) files.forget(name);
-            }
-        }
+        auto stored = source->stored(name);
+        if (auto* blocks = std::get_if<quantized_tensor>(&stored))
+            load_blocks(std::move(*blocks), name, loaded[i]);
+        else
+            load_numbers(std::get<at::Tensor>(stored), name, loaded[i]);
         const std::lock_guard one_at_a_time(telling);
-        done += files.count_bytes(name);
+        done += source->count_bytes(name);
         if (how.tell) how.tell({"weights", done, total, true});
-    };
-    load_all(names.size(), load);
+    });
 
     loaded_weights out;
     std::string facts;
     for (std::size_t i = 0; i < names.size(); ++i) {
         facts += fmt::format("{} {}\n", names[i], loaded[i].form);
         facts += view_bytes(loaded[i].stored);
-        if (loaded[i].blocks)
-            out.weights.blocks.emplace(names[i], weight_matrix(*loaded[i].blocks, dtype.value_or(at::kFloat)));
+        if (auto* blocks = std::get_if<quantized_tensor>(&loaded[i].held))
+            out.weights.blocks.emplace(names[i], weight_matrix(std::move(*blocks), dtype.value_or(at::kFloat)));
         else
-            out.weights.numbers.emplace(names[i], std::move(loaded[i].numbers));
+            out.weights.numbers.emplace(names[i], std::move(std::get<at::Tensor>(loaded[i].held)));
     }
     if (how.digest) out.digest = hex(hash(facts));
     return out;

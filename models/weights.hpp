@@ -1,5 +1,5 @@
 #pragma once
-// A base model's tensors, read once: from a Hugging Face directory.
+// A base model, as it lies in a Hugging Face directory or a GGUF file: what it is, and its tensors, read once.
 #include <ATen/core/Tensor.h>
 
 #include <filesystem>
@@ -14,9 +14,12 @@
 
 namespace rldp::models {
 
-/// read_model_config, with tied_head as the weights have it, if they are there: as in transformers 5, a head in the
-/// files that differs from the embedding is the model's, whatever config.json says. Errors: those of both.
-model_config read_model(const std::filesystem::path& directory);
+/// Of a directory read_model_config, with tied_head as the weights have it, if they are there: as in transformers 5, a
+/// head in the files that differs from the embedding is the model's, whatever config.json says. Of a GGUF file
+/// read_gguf_config. Errors: theirs.
+model_config read_model(const std::filesystem::path& path);
+/// read_stop_tokens, or what ends a text or a turn by a GGUF file.
+std::vector<std::int64_t> find_stop_tokens(const std::filesystem::path& path);
 /// The format of the same name; nothing for none.
 std::optional<block_type> to_block_type(quantization asked);
 /// Bytes of a base's weights in memory: numbers of `number_bytes` each, and blocks.
@@ -25,8 +28,8 @@ std::int64_t count_weight_bytes(const model_config& config, std::int64_t number_
 /// What is to be said of a model that read_model read: a line for its owner, or nothing.
 std::optional<std::string> find_warning(const model_config& config, const std::filesystem::path& directory);
 
-/// bfloat16 where all of them are stored so, else float32.
-at::ScalarType own_precision(const std::filesystem::path& directory, const model_config& config);
+/// bfloat16 where all of its numbers are stored so, else float32.
+at::ScalarType own_precision(const std::filesystem::path& path, const model_config& config);
 
 struct weights_reading {
     std::optional<block_type> quantize = {};  ///< the numbers of linear modules (embedding and head stay as they are)
@@ -44,7 +47,7 @@ struct loaded_weights {
 /// mapped file where these are the file's. Each is read once, several at a time; what is quantized is given back row by
 /// row. Errors: bad_input naming file and tensor (missing, wrong shape, not of floats, NaN or infinity as stored or in
 /// `dtype`, columns that don't fill blocks), or file and key of the index.
-loaded_weights load_weights(const std::filesystem::path& directory, const model_config& config,
+loaded_weights load_weights(const std::filesystem::path& path, const model_config& config,
                             std::optional<at::ScalarType> dtype, at::Device device, const weights_reading& how = {});
 
 }  // namespace rldp::models

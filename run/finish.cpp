@@ -14,6 +14,7 @@
 #include "models/checkpoint/safetensors.hpp"
 #include "models/full_checkpoint.hpp"
 #include "models/generate.hpp"
+#include "models/weights.hpp"
 #include "privacy/spending/ledger.hpp"
 #include "run/audit_evidence.hpp"
 #include "run/finish.hpp"
@@ -51,7 +52,7 @@ std::vector<std::string> generate_samples(const config::reading_spec& spec, cons
     const models::generation_config how{.how = {.temperature = 0.8, .top_p = 0.95},
                                         .max_new_tokens = std::min(length, room),
                                         .samples = samples,
-                                        .stop = models::read_stop_tokens(spec.model.path)};
+                                        .stop = models::find_stop_tokens(spec.model.path)};
     const auto made =
         models::generate(*model.base, &model.layout, &adapter, {{ids, static_cast<std::uint64_t>(spec.seed)}}, how);
     std::vector<std::string> out;
@@ -111,7 +112,8 @@ void add_names(eval::run_summary& out, const session& run) {
         given.name.value_or(shown_path((directory.has_filename() ? directory : directory.parent_path()).filename()));
     out.tags = given.tags.value_or(std::vector<std::string>());
     out.notes = given.notes.value_or("");
-    out.model = name_of_model(run.spec.model);
+    const auto& held_in = run.model.base->config().in_blocks.type;
+    out.model = name_of_model(run.spec.model) + (held_in.empty() ? "" : " in " + held_in);
     out.data = shown_text(without_directory(run.spec.data.path));
 }
 

@@ -26,6 +26,7 @@
 #include "models/weights.hpp"
 #include "privacy/keys/digest.hpp"
 #include "run/cached_corpus.hpp"
+#include "run/model_files.hpp"
 #include "run/record_tokens.hpp"
 
 namespace rldp::actors {
@@ -34,7 +35,7 @@ namespace {
 
 std::shared_ptr<const data::chat_template> load_chat_template(const config::reading_spec& spec) {
     if (!spec.data.chat) return nullptr;
-    auto found = data::chat_template::read(spec.model.path);
+    auto found = read_chat_template(spec.model.path);
     if (!found)
         refuse(
             fmt::format("data.chat: {} has no chat template (chat_template.jinja, or chat_template in "
@@ -126,27 +127,6 @@ std::vector<data::unit> make_audit_canaries(const config::reading_spec& spec) {
 
 int count_threads() {
     return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-}
-
-std::vector<std::filesystem::path> files_with(const std::filesystem::path& directory,
-                                              std::initializer_list<std::string_view> extensions) {
-    std::vector<std::filesystem::path> out;
-    for (const auto& entry : list_entries(directory))
-        if (entry.is_regular_file() &&
-            std::find(extensions.begin(), extensions.end(), entry.path().extension()) != extensions.end())
-            out.push_back(entry.path());
-    std::sort(out.begin(), out.end());
-    return out;
-}
-
-/// Of the files in a model's directory that loading it reads, but for its weights, in hex.
-std::string digest_beside_weights(const std::filesystem::path& directory) {
-    std::string all;
-    for (const auto& path : files_with(directory, {".json", ".model", ".txt", ".jinja"})) {
-        const auto text = read_file(path);
-        all += fmt::format("{}\n{}\n{}", path.filename().string(), text.size(), text);
-    }
-    return privacy::sha256(all);
 }
 
 /// What encodes, marks and inspects records: the tokenizer, and the public records that must not be among them.
@@ -283,12 +263,6 @@ std::unique_ptr<const models::tokenizer> load_tokenizer(const config::reading_sp
     return out;
 }
 
-std::string weight_file_facts(const std::filesystem::path& directory) {
-    std::string out;
-    for (const auto& path : files_with(directory, {".safetensors"})) out += data::file_facts(path) + "\n";
-    return out;
-}
-
 void check_quantization(const config::reading_spec& spec, const models::model_config& model) {
     if (model.in_blocks.numbers == 0) return;
     if (spec.model.quantize != quantization::none)
@@ -309,7 +283,7 @@ void check_quantization(const config::reading_spec& spec, const models::model_co
 run_model load_model(const config::reading_spec& spec, const model_reading& how) {
     const auto device = resolve_device(spec);
     const std::filesystem::path directory = spec.model.path;
-    const auto described = models::read_model(directory);
+    auto described = models::read_model(directory);
     check_quantization(spec, described);
     run_model out;
     out.weights.facts = weight_file_facts(directory);  // before reading: what is written meanwhile shall be noticed
@@ -321,6 +295,7 @@ run_model load_model(const config::reading_spec& spec, const model_reading& how)
                                       .tell = how.tell});
     out.weights.digest = known ? how.known->digest : read.digest;
     if (how.identify) out.digest = privacy::sha256(digest_beside_weights(directory) + out.weights.digest);
+    if (spec.model.quantize != quantization::none) described.in_blocks.type = name_of(spec.model.quantize);
     out.base = models::causal_lm::from_weights(described, std::move(read.weights));
     models::choose_threads(described);
     out.layout = choose_layout(spec, described);

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "models/architecture/model_config.hpp"
 #include "models/marked_token.hpp"
+#include "models/weights.hpp"
 #include "run/record_tokens.hpp"
 
 namespace rldp::actors {
@@ -37,7 +37,7 @@ bool ends_with_token(const std::filesystem::path& model, const std::string& text
     const auto ids = words.encode(text);
     if (ids.empty()) return false;
     const auto token = words.added(ids.back()).text;
-    const auto stops = models::read_stop_tokens(model);
+    const auto stops = models::find_stop_tokens(model);
     return (!token.empty() && text.ends_with(token)) ||
            std::find(stops.begin(), stops.end(), ids.back()) != stops.end();
 }

@@ -8,7 +8,7 @@
 #include "config/config.hpp"
 #include "config/open_keys.hpp"
 #include "eval/experiments/compare_grid.hpp"
-#include "models/architecture/model_config.hpp"
+#include "models/weights.hpp"
 #include "run/artifacts/run_directory.hpp"
 
 namespace rldp::app {
@@ -33,7 +33,7 @@ std::vector<std::string> list_command(const compare_arguments& given) {
 void settle_rate(compare_arguments& given) {
     const auto base = eval::load_configuration(given.config, given.set);
     if (base.train.lr) return;
-    const auto width = models::read_model_config(base.model.path).width;
+    const auto width = models::read_model(base.model.path).width;
     given.set.push_back(fmt::format("train.lr={}", config::rate_for(base, width)));
 }
 

@@ -14,12 +14,12 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/output.hpp"
-#include "data/chat/chat_template.hpp"
 #include "models/device.hpp"
 #include "models/generate.hpp"
 #include "models/tokenizer/tokenizer.hpp"
 #include "models/weights.hpp"
 #include "monitor/terminal/live_line.hpp"
+#include "run/model_files.hpp"
 
 namespace rldp::app {
 
@@ -47,7 +47,7 @@ std::string read_prompt(const generate_arguments& given) {
 
 /// As the user's message, in the model's chat template, up to where the assistant's answer begins.
 std::string asked_in_chat(const generate_arguments& given, const std::string& message) {
-    const auto how = data::chat_template::read(given.model);
+    const auto how = actors::read_chat_template(given.model);
     if (!how)
         refuse("--chat: " + given.model + " has no chat template; leave it out, and the prompt is continued as it is");
     std::vector<data::chat_message> messages;
@@ -119,7 +119,7 @@ int generate(const generate_arguments& given) {
     }
 
     auto config = given.config;
-    config.stop = models::read_stop_tokens(given.model);
+    config.stop = models::find_stop_tokens(given.model);
     const auto prompt = given.chat ? asked_in_chat(given, read_prompt(given)) : read_prompt(given);
     const auto ids = prompt_ids(prompt, *words, model->config());
     models::growing_text text(*words, ids, given.stop);

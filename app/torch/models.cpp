@@ -17,8 +17,9 @@
 #include "base/system.hpp"
 #include "base/text.hpp"
 #include "models/architecture/family.hpp"
-#include "models/architecture/model_config.hpp"
 #include "models/weight_files.hpp"
+#include "models/gguf/gguf_file.hpp"
+#include "models/weights.hpp"
 #include "run/artifacts/formatting.hpp"
 
 namespace rldp::app {
@@ -46,7 +47,7 @@ std::int64_t count_parameters(const models::model_config& config) {
 model_here look_at(const fs::path& directory) {
     model_here out{directory, shown_text(model_name(directory)), "", "", 0};
     try {
-        const auto config = models::read_model_config(directory);
+        const auto config = models::read_model(directory);
         out.type = config.model_type;
         out.parameters = count_parameters(config);
         out.state = models::has_weights(directory) ? "can be fine-tuned" : "has no weights yet";
@@ -56,11 +57,12 @@ model_here look_at(const fs::path& directory) {
     return out;
 }
 
-/// Directories in `parent` that hold a config.json with a model's type.
+/// Directories in `parent` that hold a config.json with a model's type, and GGUF files.
 void add_models_in(const fs::path& parent, std::vector<model_here>& all) {
     std::error_code absent;
     for (const auto& entry : fs::directory_iterator(parent, fs::directory_options::skip_permission_denied, absent))
-        if (fs::exists(entry.path() / "config.json", absent)) all.push_back(look_at(entry.path().lexically_normal()));
+        if (models::is_gguf(entry.path()) || fs::exists(entry.path() / "config.json", absent))
+            all.push_back(look_at(entry.path().lexically_normal()));
 }
 
 /// Where huggingface_hub keeps what it downloads: HF_HUB_CACHE, HF_HOME/hub or ~/.cache/huggingface/hub.

@@ -102,8 +102,8 @@ std::vector<std::string> list_literals(const jinja::program& program) {
 std::optional<chat_template> chat_template::read(const fs::path& directory,
                                                  std::optional<std::chrono::year_month_day> date) {
     const auto own_file = directory / "chat_template.jinja", configuration_file = directory / "tokenizer_config.json";
-    auto held = std::make_shared<content>();
-    held->date = date;
+    std::map<std::string, std::string> tokens;
+    std::string where;
     std::optional<std::string> source;
     std::error_code ignored;
     const bool has_own_file = fs::exists(own_file, ignored);
@@ -111,20 +111,30 @@ std::optional<chat_template> chat_template::read(const fs::path& directory,
         refuse_longer(configuration_file, longest_configuration);
         const auto parsed = read_object(configuration_file);
         const json_reader configuration(parsed, configuration_file.string());
-        held->tokens = special_tokens(configuration);
-        held->where = configuration_file.string() + ": chat_template";
+        tokens = special_tokens(configuration);
+        where = configuration_file.string() + ": chat_template";
         if (!has_own_file) source = configured_template(configuration);
     }
     if (has_own_file) {
         refuse_longer(own_file, longest_template);
-        held->where = own_file.string();
+        where = own_file.string();
         source = read_text(own_file);
-        if (!is_utf8(*source)) refuse(held->where + ": not UTF-8");
     }
     if (!source) return std::nullopt;
-    if (source->size() > longest_template)
-        refuse(fmt::format("{}: longer than {} bytes, too long for what it is", held->where, longest_template));
-    held->program = jinja::parse(*source, held->where);
+    return parse(*source, where, std::move(tokens), date);
+}
+
+chat_template chat_template::parse(const std::string& source, const std::string& where,
+                                   std::map<std::string, std::string> tokens,
+                                   std::optional<std::chrono::year_month_day> date) {
+    if (!is_utf8(source)) refuse(where + ": not UTF-8");
+    if (source.size() > longest_template)
+        refuse(fmt::format("{}: longer than {} bytes, too long for what it is", where, longest_template));
+    auto held = std::make_shared<content>();
+    held->where = where;
+    held->tokens = std::move(tokens);
+    held->date = date;
+    held->program = jinja::parse(source, where);
     held->literals = list_literals(held->program);
     held->marks_answers = std::any_of(held->program.nodes.begin(), held->program.nodes.end(),
                                       [](const auto& node) { return node.what == jinja::op::generation; });

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -36,6 +37,11 @@ class chat_template {
     /// Errors: bad_input naming the file and the template's line.
     static std::optional<chat_template> read(const std::filesystem::path& directory,
                                              std::optional<std::chrono::year_month_day> date = std::nullopt);
+
+    /// A template that lies elsewhere, `where` for messages; `tokens` are "bos_token" and its kin. Errors: as read().
+    static chat_template parse(const std::string& source, const std::string& where,
+                               std::map<std::string, std::string> tokens,
+                               std::optional<std::chrono::year_month_day> date = std::nullopt);
 
     /// The token that begins a text; empty where the model names none.
     const std::string& bos() const;

@@ -31,10 +31,10 @@ struct model_config {
     std::optional<double> attention_cap, final_cap;  ///< c: scores s and logits become c·tanh(s / c)
     std::optional<std::int64_t> bos, pad;
     std::vector<std::int64_t> eos;
-    /// What the files hold in blocks (read_model).
+    /// What lies in blocks.
     struct held_in_blocks {
-        std::int64_t numbers = 0, bytes = 0;
-        std::string type = {};  ///< of the first of them
+        std::int64_t numbers = 0, bytes = 0;  ///< of the files' own matrices (read_model)
+        std::string type = {};                ///< of the first of them, or what the base was quantized to
     } in_blocks;
 
     bool slides(std::int64_t layer) const;

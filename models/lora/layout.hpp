@@ -68,7 +68,7 @@ at::Tensor initial_adapter(const lora_layout& layout, std::int64_t seed);
 
 /// PEFT's directory format: adapter_config.json and adapter_model.safetensors, each written atomically. What PEFT can't
 /// attach, parts of a fused module, is written as the same adapter of the whole at a multiple of the rank, and read
-/// back as it was.
+/// back as it was. Of a quantized base the file's metadata tell the format ("base_quantization").
 void save_adapter(const std::filesystem::path& directory, const lora_layout& layout, const at::Tensor& flat,
                   const std::string& base_model, const model_config& model);
 

@@ -174,6 +174,7 @@ void save_adapter(const std::filesystem::path& directory, const lora_layout& tra
     const loaded_adapter parts{trained, flat.detach().cpu()};
     const bool fuse = adapts_parts(parts.layout, model);
     if (fuse) metadata.merge(describe_parts(parts.layout));
+    if (!model.in_blocks.type.empty()) metadata["base_quantization"] = model.in_blocks.type;
     const auto [layout, numbers] = fuse ? fused(parts.layout, parts.flat, model) : parts;
     std::map<std::string, at::Tensor> tensors;
     for (std::size_t i = 0; i < layout.pairs.size(); ++i) {

@@ -12,7 +12,7 @@
 #include "base/data_names.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
-#include "models/architecture/model_config.hpp"
+#include "models/weights.hpp"
 #include "run/first/preview.hpp"
 #include "run/resolve.hpp"
 
@@ -152,7 +152,7 @@ first_config write_first_config(const first_request& asked) {
     out.advice.population = declared_population(out.advice.units);
     out.has_template = out.found.kind == data::data_kind::table ||
                        (out.found.kind == data::data_kind::json_lines && !out.found.has_text && !out.found.has_chats);
-    const auto model = models::read_model_config(asked.model);
+    const auto model = models::read_model(asked.model);
     written_files files(asked.overwrite);
     if (out.has_template) files.write(asked.table_template, data::template_for(out.found, asked.data.string()));
     const auto population = asked.population.value_or(out.advice.population);

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "data/sources/records.hpp"
-#include "models/architecture/model_config.hpp"
 #include "models/marked_token.hpp"
 #include "models/tokenizer/tokenizer.hpp"
+#include "models/weights.hpp"
 #include "run/inputs.hpp"
 #include "run/record_tokens.hpp"
 
@@ -53,7 +53,7 @@ std::int64_t longer_than(std::int64_t most, const std::vector<std::int64_t>& len
 }
 
 preview make_preview(const config::reading_spec& spec, std::size_t count) {
-    const auto model = models::read_model_config(spec.model.path);
+    const auto model = models::read_model(spec.model.path);
     const auto words = load_tokenizer(spec, model);
     preview out;
     out.chat = spec.data.chat;
