@@ -103,11 +103,13 @@ float write_nf4(const float* x, std::uint8_t* out) {
     return greatest;
 }
 
-/// The middles between `count` + 1 numbers that lie evenly from 0.1 to 1, as torch::linspace has them in float32.
+/// The middles between `count` + 1 numbers that lie evenly from 0.1 to 1, as torch::linspace has them in float32 where
+/// the processor multiplies and adds in one: rounded once.
 std::vector<float> list_middles(int count) {
-    const float step = (1.0F - 0.1F) / static_cast<float>(count);
+    constexpr float begin = 0.1F, end = 1;
+    const double step = (end - begin) / static_cast<float>(count);
     const auto edge = [&](int i) {  // from the nearer end
-        return i < (count + 1) / 2 ? 0.1F + step * static_cast<float>(i) : 1.0F - step * static_cast<float>(count - i);
+        return static_cast<float>(i < (count + 1) / 2 ? begin + step * i : end - step * (count - i));
     };
     std::vector<float> out;
     for (int i = 0; i < count; ++i) out.push_back((edge(i) + edge(i + 1)) / 2);

@@ -1,5 +1,8 @@
 #include "models/quantized/quantized_tensor.hpp"
 
+#include <cmath>
+#include <vector>
+
 #include "base/error.hpp"
 #include "models/quantized/quantize.hpp"
 
@@ -34,6 +37,17 @@ void quantized_tensor::read_rows_of(std::span<const std::int64_t> ids, float* ou
         read_row(*this, id, out);
         out += columns;
     }
+}
+
+bool quantized_tensor::all_finite() const {
+    std::vector<float> numbers(static_cast<std::size_t>(columns));
+    for (std::int64_t row = 0; row < rows; ++row) {
+        read_row(*this, row, numbers.data());
+        float sum = 0;  // of nothing but zeros, or NaN
+        for (const float number : numbers) sum += number * 0;
+        if (std::isnan(sum)) return false;
+    }
+    return true;
 }
 
 quantized_tensor make_quantized(block_type type, std::int64_t rows, std::int64_t columns,

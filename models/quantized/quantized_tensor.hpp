@@ -27,6 +27,8 @@ struct quantized_tensor {
     void read_rows(std::int64_t first, std::int64_t count, float* out) const;
     /// The rows of these numbers into `out`, [ids, columns]: what an embedding gives. Each lies in the matrix.
     void read_rows_of(std::span<const std::int64_t> ids, float* out) const;
+    /// Whether none of them is NaN or infinity; reads them all.
+    bool all_finite() const;
 };
 
 /// Errors: a bug where the sizes don't fit each other.
