@@ -17,8 +17,8 @@
 #include "base/system.hpp"
 #include "base/text.hpp"
 #include "models/architecture/family.hpp"
-#include "models/weight_files.hpp"
 #include "models/gguf/gguf_file.hpp"
+#include "models/weight_files.hpp"
 #include "models/weights.hpp"
 #include "run/artifacts/formatting.hpp"
 
