@@ -102,9 +102,10 @@ ordered_json compare(const run_options& given) {
         return std::vector{found.milliseconds, found.milliseconds_from_memory, found.gigaflop};
     });
 
-    ordered_json out{{"model", given.shape.model},     {"batch", given.shape.batch},   {"length", given.shape.length},
-                     {"precision", given.shape.dtype}, {"device", given.shape.device}, {"threads", given.shape.threads},
-                     {"dropout", given.shape.dropout}, {"blas", models::blas_name()}};
+    ordered_json out{
+        {"model", given.shape.model},     {"batch", given.shape.batch},       {"length", given.shape.length},
+        {"precision", given.shape.dtype}, {"quantize", given.shape.quantize}, {"device", given.shape.device},
+        {"threads", given.shape.threads}, {"dropout", given.shape.dropout},   {"blas", models::blas_name()}};
     for (const auto& which : kinds) {
         const auto& t = all[which.name];
         out[which.name] = {{"milliseconds", median(t.milliseconds)},
@@ -146,6 +147,8 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(2, 8192))
         ->capture_default_str();
     program.add_option("--precision", given.shape.dtype, "float32, tf32 or bfloat16")->capture_default_str();
+    program.add_option("--quantize", given.shape.quantize, "holds linear modules in blocks, as model.quantize does")
+        ->capture_default_str();
     program.add_option("--device", given.shape.device, "cpu or cuda")
         ->check(CLI::IsMember({"cpu", "cuda"}))
         ->capture_default_str();

@@ -9,15 +9,35 @@
 #include "bench/timing.hpp"
 #include "models/architecture/family.hpp"
 #include "models/device.hpp"
+#include "models/weights.hpp"
 #include "tests/support/charges.hpp"
 
 namespace rldp::bench {
 
 namespace {
 
-std::shared_ptr<const models::causal_lm> random_model(const models::model_config& config,
-                                                      const at::TensorOptions& options) {
-    return models::causal_lm::from_weights(config, make_random_weights(config, options));
+at::Tensor make_random_weight(const std::string& name, at::IntArrayRef shape, const at::TensorOptions& options) {
+    const bool is_gain = shape.size() == 1 && name.ends_with(".weight");
+    return is_gain ? at::ones(shape, options) : at::empty(shape, options).normal_(0, 0.02);
+}
+
+/// One tensor's numbers are there at a time, where they are quantized.
+std::shared_ptr<const models::causal_lm> random_model(const step_shape& shape, const at::TensorOptions& options) {
+    const auto config = make_shape(shape.model);
+    const auto type = models::to_block_type(parse_named<quantization>(shape.quantize));
+    const auto modules = models::list_module_weights(config);
+    models::base_weights weights;
+    at::manual_seed(1);
+    for (const auto& [name, sizes] : models::base_tensors(config)) {
+        auto numbers = make_random_weight(name, sizes, options);
+        if (type && modules.contains(name))
+            weights.blocks.emplace(
+                name, models::weight_matrix(models::quantize_weight(*type, numbers, config.model_type == "gpt2", name),
+                                            numbers.scalar_type()));
+        else
+            weights.numbers.emplace(name, std::move(numbers));
+    }
+    return models::causal_lm::from_weights(config, std::move(weights));
 }
 
 models::token_batch random_batch(const step_shape& shape, std::int64_t vocabulary) {
@@ -77,10 +97,8 @@ std::map<std::string, at::Tensor> make_random_weights(const models::model_config
                                                       const at::TensorOptions& options) {
     at::manual_seed(1);
     std::map<std::string, at::Tensor> weights;
-    for (const auto& [name, shape] : models::base_tensors(config)) {
-        const bool is_gain = shape.size() == 1 && name.ends_with(".weight");
-        weights[name] = is_gain ? at::ones(shape, options) : at::empty(shape, options).normal_(0, 0.02);
-    }
+    for (const auto& [name, shape] : models::base_tensors(config))
+        weights[name] = make_random_weight(name, shape, options);
     return weights;
 }
 
@@ -88,7 +106,7 @@ step_kinds::step_kinds(const step_shape& shape)
     : shape_(shape),
       options_(at::TensorOptions(at::Device(shape.device))
                    .dtype(models::use_precision(parse_named<precision>(shape.dtype), at::Device(shape.device)))),
-      model_(random_model(make_shape(shape.model), options_)),
+      model_(random_model(shape, options_)),
       layout_(models::make_layout(model_->config(), {8, 16, shape.dropout, {"q", "v"}})),
       batch_(random_batch(shape, model_->config().vocab)),
       optimizer_(models::initial_adapter(layout_, 1).to(options_.device())),

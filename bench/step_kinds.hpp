@@ -13,6 +13,7 @@ struct step_shape {
     std::string model;  ///< gpt2-small | llama-3.2-1b | stories260k: shapes with random weights
     std::int64_t batch = 4, length = 128;
     std::string dtype = "float32";  ///< a precision's name
+    std::string quantize = "none";  ///< a quantization's name
     std::string device = "cpu";
     double dropout = 0;
     int threads = 2;

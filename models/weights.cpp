@@ -85,6 +85,26 @@ std::optional<block_type> to_block_type(quantization asked) {
     return parse_named<block_type>(name_of(asked));
 }
 
+quantized_tensor quantize_weight(block_type type, const at::Tensor& numbers, bool conv1d, const std::string& what) {
+    const auto matrix = conv1d ? numbers.t() : numbers;
+    if (!fills_blocks(type, matrix.size(1)))
+        refuse(
+            fmt::format("model.quantize: {} has rows of {} numbers, which don't fill {}'s blocks of {}; give int8, or "
+                        "leave it out",
+                        what, matrix.size(1), name_of(type), format_of(type).elements));
+    const auto largest = largest_quantizable(type);
+    at::Tensor row;
+    return quantize_matrix(type, matrix.size(0), matrix.size(1), [&](std::int64_t i) {
+        row = convert_finite(matrix[i], at::kFloat, what).contiguous();
+        if (row.abs().max().item<float>() > largest)
+            refuse(
+                fmt::format("model.quantize: {} holds numbers beyond {}, which {} can't scale; give int8, or leave it "
+                            "out",
+                            what, largest, name_of(type)));
+        return row.data_ptr<float>();
+    });
+}
+
 std::int64_t count_weight_bytes(const model_config& config, std::int64_t number_bytes,
                                 std::optional<block_type> quantize) {
     const auto modules = list_module_weights(config);
@@ -222,27 +242,6 @@ digest hash(const quantized_tensor& blocks) {
     return hash(all);
 }
 
-/// Blocks of a linear module's numbers [out, in], or a Conv1D's [in, out]. A row is float32 for a moment alone.
-quantized_tensor quantize(block_type type, const at::Tensor& stored, bool conv1d, const std::string& what) {
-    const auto matrix = conv1d ? stored.t() : stored;
-    if (!fills_blocks(type, matrix.size(1)))
-        refuse(
-            fmt::format("model.quantize: {} has rows of {} numbers, which don't fill {}'s blocks of {}; give int8, or "
-                        "leave it out",
-                        what, matrix.size(1), name_of(type), format_of(type).elements));
-    const auto largest = largest_quantizable(type);
-    at::Tensor row;
-    return quantize_matrix(type, matrix.size(0), matrix.size(1), [&](std::int64_t i) {
-        row = convert_finite(matrix[i], at::kFloat, what).contiguous();
-        if (row.abs().max().item<float>() > largest)
-            refuse(
-                fmt::format("model.quantize: {} holds numbers beyond {}, which {} can't scale; give int8, or leave it "
-                            "out",
-                            what, largest, name_of(type)));
-        return row.data_ptr<float>();
-    });
-}
-
 std::vector<std::string> list_names(const model_config& config) {
     std::vector<std::string> out;
     for (const auto& [name, shape] : base_tensors(config)) out.push_back(name);
@@ -286,7 +285,7 @@ loaded_weights load_weights(const fs::path& path, const model_config& config, st
         out.form = fmt::format("{} [{}]", *dtype_name(stored.scalar_type()), fmt::join(stored.sizes(), ", "));
         if (how.digest) out.stored = hash(view_bytes(stored));
         if (how.quantize && modules.contains(name)) {
-            out.held = quantize(*how.quantize, stored, conv1d, source->describe(name));
+            out.held = quantize_weight(*how.quantize, stored, conv1d, source->describe(name));
             source->forget(name);
             return;
         }

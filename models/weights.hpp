@@ -22,6 +22,9 @@ model_config read_model(const std::filesystem::path& path);
 std::vector<std::int64_t> find_stop_tokens(const std::filesystem::path& path);
 /// The format of the same name; nothing for none.
 std::optional<block_type> to_block_type(quantization asked);
+/// Blocks [out, in] of a linear module's numbers, or of a Conv1D's [in, out]; a row is float32 for a moment alone.
+/// Errors: bad_input, naming `what`, where rows don't fill blocks, or hold what the format can't.
+quantized_tensor quantize_weight(block_type type, const at::Tensor& numbers, bool conv1d, const std::string& what);
 /// Bytes of a base's weights in memory: numbers of `number_bytes` each, and blocks.
 std::int64_t count_weight_bytes(const model_config& config, std::int64_t number_bytes,
                                 std::optional<block_type> quantize);
