@@ -101,5 +101,7 @@ pipeline_parts read_vocab_and_merges(const std::filesystem::path& directory, con
                                        const std::string& files);
 /// Of tokenizer.model: what LlamaTokenizer means, or sentencepiece itself.
 pipeline_parts read_sentencepiece(const std::filesystem::path& directory, const stated_settings& beside);
+/// Of a GGUF file's metadata.
+pipeline_parts read_gguf_tokenizer(const std::filesystem::path& file);
 
 }  // namespace rldp::models

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "models/gguf/gguf_file.hpp"
 #include "models/tokenizer/pipeline.hpp"
 #include "models/tokenizer/text.hpp"
 #include "models/tokenizer/tokenizer.hpp"
@@ -14,6 +15,7 @@
 namespace rldp::models {
 
 std::unique_ptr<const tokenizer> tokenizer::load(const std::filesystem::path& directory) {
+    if (is_gguf(directory)) return std::make_unique<pipeline_tokenizer>(read_gguf_tokenizer(directory));
     const auto has = [&](const char* name) { return std::filesystem::exists(directory / name); };
     const auto read = [&]() -> pipeline_parts {
         const auto beside = read_settings(directory);

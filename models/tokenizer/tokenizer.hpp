@@ -27,7 +27,8 @@ class tokenizer {
   public:
     /// From a directory: tokenizer.json (byte-level BPE, or sentencepiece-style BPE with byte fallback), else
     /// vocab.json + merges.txt, else tokenizer.model; with what tokenizer_config.json and the like say of its tokens.
-    /// Errors: bad_input naming file and key.
+    /// Or from a GGUF file: byte-level BPE whose way to cut texts is known by name, or sentencepiece's BPE. Errors:
+    /// bad_input naming file and key.
     static std::unique_ptr<const tokenizer> load(const std::filesystem::path& directory);
     /// From one tokenizer.json, whatever its name.
     static std::unique_ptr<const tokenizer> load_json(const std::filesystem::path& file);
