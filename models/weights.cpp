@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 #include <sodium.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <exception>
@@ -42,21 +43,36 @@ std::optional<at::ScalarType> to_scalar_type(block_type type) {
     }
 }
 
-void add_blocks(model_config& config, block_type type, const std::vector<std::int64_t>& shape, std::int64_t bytes) {
-    auto& held = config.in_blocks;
-    held.numbers += shape[0] * shape[1];
-    held.bytes += bytes;
-    if (held.type.empty()) held.type = name_of(type);
-}
+/// Sums up what lies in blocks, and names the format that most numbers have.
+class blocks_tally {
+  public:
+    void add(block_type type, const std::vector<std::int64_t>& shape, std::int64_t bytes) {
+        held_.numbers += shape[0] * shape[1];
+        held_.bytes += bytes;
+        numbers_[type] += shape[0] * shape[1];
+    }
+    model_config::held_in_blocks finish() {
+        const auto most = std::max_element(numbers_.begin(), numbers_.end(),
+                                           [](const auto& a, const auto& b) { return a.second < b.second; });
+        if (most != numbers_.end()) held_.type = name_of(most->first);
+        return held_;
+    }
+
+  private:
+    model_config::held_in_blocks held_;
+    std::map<block_type, std::int64_t> numbers_;
+};
 
 model_config read_gguf(const fs::path& path) {
     const gguf_file file(path);
     auto config = read_gguf_config(file);
+    blocks_tally tally;
     for (const auto& [name, shape] : base_tensors(config)) {
         const auto& place = file.tensors().at(to_gguf_name(config, name));
         if (!to_scalar_type(place.type))
-            add_blocks(config, place.type, shape, static_cast<std::int64_t>(place.end - place.begin));
+            tally.add(place.type, shape, static_cast<std::int64_t>(place.end - place.begin));
     }
+    config.in_blocks = tally.finish();
     return config;
 }
 
@@ -67,8 +83,10 @@ model_config read_model(const fs::path& path) {
     auto config = read_model_config(path);
     if (!has_weights(path)) return config;
     weight_files files(path, config);
+    blocks_tally tally;
     for (const auto& [name, shape] : base_tensors(config))
-        if (const auto type = files.find_blocks(name)) add_blocks(config, *type, shape, files.count_bytes(name));
+        if (const auto type = files.find_blocks(name)) tally.add(*type, shape, files.count_bytes(name));
+    config.in_blocks = tally.finish();
     if (config.tied_head && files.hold_another_head()) {
         config.tied_head = false;
         config.head_beside_config = true;

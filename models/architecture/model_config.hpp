@@ -34,7 +34,7 @@ struct model_config {
     /// What lies in blocks.
     struct held_in_blocks {
         std::int64_t numbers = 0, bytes = 0;  ///< of the files' own matrices (read_model)
-        std::string type = {};                ///< of the first of them, or what the base was quantized to
+        std::string type = {};                ///< that most of them have, or what the base was quantized to
     } in_blocks;
 
     bool slides(std::int64_t layer) const;
