@@ -70,7 +70,7 @@ struct opened_run {
 /// How a run is opened; what it computes does not depend on it.
 struct opening {
     /// Directories that runs share, where they are given: of what public records teach (public_lessons.hpp), and of
-    /// records as tokens (kept_corpus.hpp).
+    /// records as tokens (cached_corpus.hpp).
     std::optional<std::filesystem::path> lessons = {}, corpora = {};
     bool verify_model = false;       ///< a resume reads the weights again, also where their files seem untouched
     bool accept_lost_lines = false;  ///< a resume leaves rows of the run log empty that can't be made again

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A room sees only what it names: every header that a source includes belongs to its own target, to base, or to
 a target on the link line, and a library names no room in vain. Tests and benchmarks also see what those reach. Every
-source of a folder stands in its CMakeLists.txt.
+source of a folder stands in its CMakeLists.txt. The first picture of docs/architecture.md has an arrow for each of
+those dependencies between the rooms that it shows, and for nothing else.
 
     tests/rooms.py SOURCES
 """
@@ -114,6 +115,29 @@ for room in rooms:
     for path in sorted((root / room).rglob("*.cpp")):
         if path.resolve() not in listed and not re.search(r"/(leaks)/|test_hooks", str(path)):
             complaints.append(f"{path.relative_to(root)} is in no target")
+
+picture = re.search(r"```mermaid\n(flowchart TB.*?)```", (root / "docs/architecture.md").read_text(), re.S)[1]
+shown = dict(re.findall(r'(\w+)\["([^"]+)"\]', picture))
+arrows = {name: set() for name in shown}
+for line in picture.splitlines():
+    if "-->" in line:
+        tail, heads = re.sub(r'\["[^"]*"\]', "", line).split("-->")
+        arrows[tail.strip()] |= {head.strip() for head in heads.split("&")}
+
+
+def below(name):
+    return arrows[name] | {room for one in arrows[name] for room in below(one)}
+
+
+inside = {name: {one for one in targets if targets[one].folder == root / folder} for name, folder in shown.items()}
+for name in shown:
+    found = {one for target_of in inside[name] for one in reached(target_of)}
+    named = {one for target_of in inside[name] for one in targets[target_of].depends}
+    for other in set(shown) - {name}:
+        if other in arrows[name] and not inside[other] & found:
+            complaints.append(f"docs/architecture.md: no dependency leads from {shown[name]} to {shown[other]}")
+        if inside[other] & named and other not in below(name):
+            complaints.append(f"docs/architecture.md: {shown[name]} depends on {shown[other]}, and no arrow says so")
 
 print("\n".join(sorted(set(complaints))) or f"{len(targets)} targets see only what they name")
 sys.exit(bool(complaints))
