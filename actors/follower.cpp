@@ -22,7 +22,7 @@ void proceed(follower_pointer self);
 /// One step, or the end.
 void follow_once(follower_pointer self) {
     auto& state = self->state;
-    const auto next = ranks::hear_step(*state.team, *state.book);
+    const auto next = ranks::hear_step(*state.team, *state.ledger);
     if (!next) {
         state.promise.deliver(state.steps);
         return;
@@ -52,14 +52,14 @@ void proceed(follower_pointer self) {
 }  // namespace
 
 follower_actor::behavior_type make_follower(follower_pointer self, std::shared_ptr<ranks::team> team,
-                                            std::shared_ptr<privacy::ledger_copy> book, at::Device device,
+                                            std::shared_ptr<privacy::ledger_copy> ledger, at::Device device,
                                             gradient_actor gradient, const std::vector<caf::actor>& others) {
     fail_publicly(self);
     for (const auto& other : others) self->monitor(other);
     self->monitor(gradient);
     self->set_down_handler([self](const caf::down_msg& gone) { self->state.promise.deliver(gone.reason); });
     self->state.team = std::move(team);
-    self->state.book = std::move(book);
+    self->state.ledger = std::move(ledger);
     self->state.device = device;
     self->state.gradient = std::move(gradient);
     return {
@@ -87,8 +87,8 @@ void follow(const std::function<joined_run()>& join, const std::shared_ptr<ranks
     const auto gradient =
         system.spawn<caf::detached>(make_gradient, run.closed, run.model, how, loader, contributor, log);
     const std::vector others{caf::actor_cast<caf::actor>(loader), caf::actor_cast<caf::actor>(contributor)};
-    const auto follower = system.spawn<caf::detached>(make_follower, team, run.book, run.model.initial_adapter.device(),
-                                                      gradient, others);
+    const auto follower = system.spawn<caf::detached>(make_follower, team, run.ledger,
+                                                      run.model.initial_adapter.device(), gradient, others);
     std::optional<error> failed;
     self->request(follower, caf::infinite, run_atom::value)
         .receive([](std::int64_t) {}, [&](const caf::error& reason) { failed = to_exception(reason); });

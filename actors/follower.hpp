@@ -10,7 +10,7 @@ namespace rldp::actors {
 struct follower_state {
     static constexpr const char* name = "follower";
     std::shared_ptr<ranks::team> team;
-    std::shared_ptr<privacy::ledger_copy> book;
+    std::shared_ptr<privacy::ledger_copy> ledger;
     at::Device device = at::kCPU;
     gradient_actor gradient;
     caf::typed_response_promise<std::int64_t> promise;
@@ -20,7 +20,7 @@ struct follower_state {
 /// `others`: whoever fails among them, and `gradient`, ends the run.
 follower_actor::behavior_type make_follower(follower_actor::stateful_pointer<follower_state> self,
                                             std::shared_ptr<ranks::team> team,
-                                            std::shared_ptr<privacy::ledger_copy> book, at::Device device,
+                                            std::shared_ptr<privacy::ledger_copy> ledger, at::Device device,
                                             gradient_actor gradient, const std::vector<caf::actor>& others);
 
 /// Follows rank 0 to the end of its run. Errors: as join_run; failed with the cause.

@@ -40,7 +40,7 @@ std::string describe_flaw(const json_flaw& flaw, std::string_view text);
 
 /// get() alone would turn 1e300 into whatever the processor makes of it, and 2.5 into 2. Errors: as refuse_unless.
 template <class Number = std::int64_t, class Json>
-Number whole_number(const Json& value) {
+Number to_integer(const Json& value) {
     refuse_unless(value.is_number_integer(), value.dump() + " is no whole number");
     return value.template get<Number>();
 }

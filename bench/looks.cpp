@@ -34,10 +34,10 @@ int main(int argc, char** argv) {
         for (const double epsilon : {1.0, 2.0, 8.0})
             for (const std::int64_t looks : {1, 3, 20}) {
                 const double z = privacy::noise_of_looks(looks, epsilon, delta);
-                const auto book = testing::looked_at(repetitions, z);
+                const auto ledger = testing::looked_at(repetitions, z);
                 double squares = 0;
                 int held = 0;
-                for (const auto& charged : book.looks) {
+                for (const auto& charged : ledger.looks) {
                     // As of a second look: about where the first one found them.
                     privacy::look_sum sum(privacy::look_frame{{mean, reach}});
                     double own = 0;

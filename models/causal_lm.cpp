@@ -335,25 +335,25 @@ tensor_gradients causal_lm::gradients_of_units(const token_batch& batch, const l
     const auto model = with_tensors(layout, flat.detach());
     std::vector<at::Tensor> trained;
     for (const auto& tensor : layout.tensors) trained.push_back(model->weights_.numbers.at(tensor.name));
-    backward_cache book(trained, {first_record, batch.ids.size(1)});
-    model->backward_cache_ = &book;
+    backward_cache cache(trained, {first_record, batch.ids.size(1)});
+    model->backward_cache_ = &cache;
 
     const auto ids = on_device(batch.ids);
     const auto where = predicted(batch.labels, ids.device());
     const auto units = std::ssize(first_record) - 1;
     if (where.rows.size(0) == 0)
-        return {factored_gradients(layout.tensors, book.pages(), units),
+        return {factored_gradients(layout.tensors, cache.pages(), units),
                 at::zeros({records}, options().dtype(at::kDouble))};
-    book.set_predictions(where.tokens);
-    const auto x = model->final_norm(take_rows(model->hidden(ids, adaptation(&book)), where));
+    cache.set_predictions(where.tokens);
+    const auto x = model->final_norm(take_rows(model->hidden(ids, adaptation(&cache)), where));
     const auto means = compute_shares(where, batch);
     const auto of_record = at::tensor(shares, at::kDouble).index_select(0, where.record).to(ids.device());
-    const auto head_index = book.find_index(model->head().numbers());
+    const auto head_index = cache.find_index(model->head().numbers());
     const auto parts = head_losses(x.detach(), model->head(), config_.final_cap, where.targets,
                                    (means * of_record).to(at::kFloat), head_index.has_value());
-    if (head_index) book.add_product(*head_index, parts.d_logits, x.detach());
+    if (head_index) cache.add_product(*head_index, parts.d_logits, x.detach());
     if (x.requires_grad()) torch::autograd::backward({x}, {parts.d_hidden});
-    return {factored_gradients(layout.tensors, book.pages(), units), record_means(parts.nll, means, where)};
+    return {factored_gradients(layout.tensors, cache.pages(), units), record_means(parts.nll, means, where)};
 }
 
 at::Tensor causal_lm::training_loss(const token_batch& batch) const {

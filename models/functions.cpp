@@ -34,12 +34,12 @@ void for_rows(std::int64_t rows, std::int64_t width, const Body& body) {
 }
 
 struct rms_norm_function : torch::autograd::Function<rms_norm_function> {
-    /// The fifth leads back to the book; without one it is any tensor.
+    /// The fifth leads back to the cache; without one it is any tensor.
     static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight, double epsilon,
-                              gain_rule rule, const at::Tensor&, backward_cache* book) {
-        if (book) {
-            ctx->saved_data["book"] = reinterpret_cast<std::int64_t>(book);
-            ctx->saved_data["tensor"] = static_cast<std::int64_t>(*book->find_index(weight));
+                              gain_rule rule, const at::Tensor&, backward_cache* cache) {
+        if (cache) {
+            ctx->saved_data["cache"] = reinterpret_cast<std::int64_t>(cache);
+            ctx->saved_data["tensor"] = static_cast<std::int64_t>(*cache->find_index(weight));
         }
         ctx->saved_data["from_one"] = rule == gain_rule::one_and_weight;
         if (in_rows_of_floats(x)) {
@@ -67,8 +67,8 @@ struct rms_norm_function : torch::autograd::Function<rms_norm_function> {
         const auto& inverse = saved[2];
         const auto g = gradients[0].to(at::kFloat);
         const auto gain = make_gain(weight, ctx->saved_data["from_one"].toBool());
-        const auto book = ctx->saved_data.find("book");
-        const bool noted = book != ctx->saved_data.end();
+        const auto cache = ctx->saved_data.find("cache");
+        const bool noted = cache != ctx->saved_data.end();
         if (!noted && !weight.requires_grad() && in_rows_of_floats(saved[0]))
             return {ctx->needs_input_grad(0) ? by_rows(g.contiguous(), saved[0], gain, inverse) : at::Tensor(),
                     {},
@@ -80,7 +80,7 @@ struct rms_norm_function : torch::autograd::Function<rms_norm_function> {
         at::Tensor d_weight;
         if (weight.requires_grad()) d_weight = (g * normed).sum(0).to(weight.scalar_type());
         if (noted)
-            reinterpret_cast<backward_cache*>(book->second.toInt())
+            reinterpret_cast<backward_cache*>(cache->second.toInt())
                 ->add_summands(static_cast<std::size_t>(ctx->saved_data["tensor"].toInt()), g * normed);
         if (!ctx->needs_input_grad(0)) return {{}, d_weight, {}, {}, {}, {}};
         auto d_x = g * gain;
@@ -145,9 +145,10 @@ struct rotate_function : torch::autograd::Function<rotate_function> {
 }  // namespace
 
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon, gain_rule rule,
-                    backward_cache* book) {
-    const bool notes = book && book->find_index(weight);
-    return rms_norm_function::apply(x, weight, epsilon, rule, notes ? book->anchor() : weight, notes ? book : nullptr);
+                    backward_cache* cache) {
+    const bool notes = cache && cache->find_index(weight);
+    return rms_norm_function::apply(x, weight, epsilon, rule, notes ? cache->anchor() : weight,
+                                    notes ? cache : nullptr);
 }
 
 at::Tensor soft_cap(const at::Tensor& x, std::optional<double> cap) {

@@ -20,7 +20,7 @@ enum class gain_rule { weight, one_and_weight };
 /// x / rms(x) · gain over the last dimension of x [N, d], weight [d]; differentiable in both. A backward cache in
 /// which the weight stands gets its gradient's summands.
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double epsilon, gain_rule rule = gain_rule::weight,
-                    backward_cache* book = nullptr);
+                    backward_cache* cache = nullptr);
 
 /// c·tanh(x / c), in x's type and differentiable; without a cap x itself.
 at::Tensor soft_cap(const at::Tensor& x, std::optional<double> cap);

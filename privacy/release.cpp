@@ -115,13 +115,13 @@ std::optional<stored_release> parse(std::string_view payload) {
     return value;
 }
 
-charge find_charge(const stored_release& made, const ledger_content& book, const std::filesystem::path& log) {
-    if (made.seq == 0 || made.seq > book.charges.size())
+charge find_charge(const stored_release& made, const ledger_content& ledger, const std::filesystem::path& log) {
+    if (made.seq == 0 || made.seq > ledger.charges.size())
         refuse(
             fmt::format("{}: release {} (step {}) was never charged, the ledger ends at charge {}: it was cut, or "
                         "belongs to another run; bring back the run's own",
-                        log.string(), made.seq, made.step, book.charges.size()));
-    const auto& charged = book.charges[made.seq - 1];
+                        log.string(), made.seq, made.step, ledger.charges.size()));
+    const auto& charged = ledger.charges[made.seq - 1];
     if (charged->step != made.step || charged->noise_multiplier != made.noise_multiplier)
         refuse(fmt::format(
             "{}: release {} is step {} at multiplier {}, but the ledger charged step {} at {}; bring "
@@ -229,12 +229,12 @@ void release_log::clear() {
 }
 
 std::vector<release> release_log::read(const std::filesystem::path& path, const file_seal& seal,
-                                       const ledger_content& book) {
+                                       const ledger_content& ledger) {
     std::vector<release> out;
     scan(path, seal, [&](const std::string& payload) {
         auto found = parse(payload);
         if (!found) return false;
-        out.push_back({find_charge(*found, book, path), std::move(found->gradient), std::move(found->statistics),
+        out.push_back({find_charge(*found, ledger, path), std::move(found->gradient), std::move(found->statistics),
                        std::move(found->unsound)});
         return true;
     });

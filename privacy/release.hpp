@@ -38,11 +38,11 @@ class release_log {
     void append(const release& value);
     /// Empties the log, once a checkpoint holds everything up to its last release.
     void clear();
-    /// Every whole release in order, with its charge in `book`; a last record that is torn is none (that step is lost,
-    /// and stays charged). Errors: bad_input for a damaged record with another behind it, which no crash leaves, and
-    /// for a release that the ledger did not charge, at its step and multiplier.
+    /// Every whole release in order, with its charge in `ledger`; a last record that is torn is none (that step is
+    /// lost, and stays charged). Errors: bad_input for a damaged record with another behind it, which no crash leaves,
+    /// and for a release that the ledger did not charge, at its step and multiplier.
     static std::vector<release> read(const std::filesystem::path& path, const file_seal& seal,
-                                     const ledger_content& book);
+                                     const ledger_content& ledger);
 
   private:
     append_file file_;

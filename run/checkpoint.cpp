@@ -50,9 +50,9 @@ sealed_tensors read_sealed(const std::filesystem::path& path, const std::string&
     return out;
 }
 
-std::vector<eval::metrics_line> known_lines(const eval::run_directory& where, const privacy::ledger_content& book,
+std::vector<eval::metrics_line> known_lines(const eval::run_directory& where, const privacy::ledger_content& ledger,
                                             std::int64_t checkpointed, bool accept_lost) {
-    auto found = eval::find_log(where.metrics(), book, checkpointed);
+    auto found = eval::find_log(where.metrics(), ledger, checkpointed);
     if (!found.missing.empty() && !accept_lost)
         refuse(
             fmt::format("{}; so there is none of {}, and up to the checkpoint's step, {}, lines can't be made again: "
@@ -60,7 +60,7 @@ std::vector<eval::metrics_line> known_lines(const eval::run_directory& where, co
                         "--accept-lost-lines",
                         found.wrong.empty() ? where.metrics().string() + ": lines were taken away" : found.wrong,
                         eval::steps_in_words(found.missing), checkpointed, where.root.string()));
-    for (const auto step : found.missing) found.lines.push_back(eval::lost_line(book, step));
+    for (const auto step : found.missing) found.lines.push_back(eval::lost_line(ledger, step));
     std::sort(found.lines.begin(), found.lines.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
     return std::move(found.lines);
 }

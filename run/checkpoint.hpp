@@ -36,7 +36,7 @@ sealed_tensors read_sealed(const std::filesystem::path& path, const std::string&
 
 /// Its lines as they stood, to the checkpoint's step: the later ones are made again, these can't be. `accept_lost`:
 /// empty ones stand for those that are gone. Errors: bad_input naming the first that is damaged, another run's or gone.
-std::vector<eval::metrics_line> known_lines(const eval::run_directory& where, const privacy::ledger_content& book,
+std::vector<eval::metrics_line> known_lines(const eval::run_directory& where, const privacy::ledger_content& ledger,
                                             std::int64_t checkpointed, bool accept_lost);
 
 bool has_evaluation(const std::vector<eval::metrics_line>& lines, std::int64_t step);

@@ -118,8 +118,8 @@ void add_names(eval::run_summary& out, const session& run) {
 }
 
 eval::run_summary summarise(const session& run, const outcome& ended) {
-    const auto book = privacy::read_ledger(run.where.ledger());
-    const auto spent = book.phases();
+    const auto ledger = privacy::read_ledger(run.where.ledger());
+    const auto spent = ledger.phases();
     eval::run_summary out;
     out.version = RLDP_VERSION;
     add_names(out, run);
@@ -132,19 +132,19 @@ eval::run_summary summarise(const session& run, const outcome& ended) {
     out.trainable_parameters = run.plan.trainable_parameters;
     out.groups = run.plan.groups;
     add_utility(out, ended.held_out);
-    out.held_out = book.header.held_out;
-    out.looks = book.header.looks.count;
-    out.looks_noise_multiplier = book.header.looks.noise_multiplier;
+    out.held_out = ledger.header.held_out;
+    out.looks = ledger.header.looks.count;
+    out.looks_noise_multiplier = ledger.header.looks.noise_multiplier;
     out.epsilon_budget = run.spec.privacy.epsilon_budget;
     out.delta = run.spec.privacy.delta;
-    out.epsilon_guaranteed = book.header.epsilon_guaranteed;
-    if (!spent.empty()) out.epsilon_spent = compute_epsilon(spent, book.header.mechanism_delta());
+    out.epsilon_guaranteed = ledger.header.epsilon_guaranteed;
+    if (!spent.empty()) out.epsilon_spent = compute_epsilon(spent, ledger.header.mechanism_delta());
     for (const auto& [name, value] : out.epsilon_spent)
         out.upper_bound[name] = privacy::make_accountant(name)->is_upper_bound();
     out.sample_rate = run.plan.sample_rate;
     out.method = run.spec.method.name;
-    out.policy = book.header.policy;
-    for (const auto& level : privacy::priced_phases(book.header.deck, book.header.sample_rate, book.header.steps))
+    out.policy = ledger.header.policy;
+    for (const auto& level : privacy::priced_phases(ledger.header.deck, ledger.header.sample_rate, ledger.header.steps))
         out.deck.emplace_back(level.noise_multiplier, level.steps);
     out.allocation = name_of(run.spec.method.allocation);
     out.semantics = run.spec.privacy.semantics;

@@ -88,13 +88,13 @@ void add_looks(std::vector<eval::metrics_line>& to, const std::vector<privacy::l
 }
 
 std::vector<privacy::look_release> looks_log::read(const std::filesystem::path& path, const privacy::file_seal& seal,
-                                                   const privacy::ledger_content& book) {
+                                                   const privacy::ledger_content& ledger) {
     if (!std::filesystem::exists(path)) return {};
     std::map<std::int64_t, privacy::look_release> in_order;
     for (const auto& [name, text] : read_sealed(path, looks_kind, seal).texts) {
         if (!name.starts_with("look ")) continue;
         try {
-            auto look = privacy::look_from(text, book);
+            auto look = privacy::look_from(text, ledger);
             in_order.emplace(look.charged->look, std::move(look));
         } catch (const error& wrong) {
             refuse(

@@ -44,9 +44,9 @@ class looks_log {
     looks_log(std::filesystem::path path, privacy::file_seal seal, std::vector<privacy::look_release> made)
         : path_(std::move(path)), seal_(std::move(seal)), made_(std::move(made)) {}
     /// In their order; none where there is no file. Errors: bad_input for a file that is damaged, another run's, or
-    /// holds a look that `book` did not charge.
+    /// holds a look that `ledger` did not charge.
     static std::vector<privacy::look_release> read(const std::filesystem::path& path, const privacy::file_seal& seal,
-                                                   const privacy::ledger_content& book);
+                                                   const privacy::ledger_content& ledger);
     void append(const privacy::look_release& made);
     const std::vector<privacy::look_release>& made() const { return made_; }
 

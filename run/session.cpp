@@ -75,9 +75,9 @@ privacy::ledger_header make_header(const config::run_spec& spec, const run_plan&
 }
 
 /// What a checkpoint belongs to.
-std::string ownership(const privacy::run_key& key, const privacy::ledger_content& book,
+std::string ownership(const privacy::run_key& key, const privacy::ledger_content& ledger,
                       const eval::run_directory& where, const run_model& model, const run_plan& plan) {
-    auto all = book.header_hash + "\n" + read_file(where.config()) + "\n" + model.digest;
+    auto all = ledger.header_hash + "\n" + read_file(where.config()) + "\n" + model.digest;
     for (const auto& place : eval::read_places(where)) all.append("\n").append(place);
     if (plan.policy) all.append("\n").append(plan.policy->digest());
     return key.hmac(all);
@@ -122,14 +122,14 @@ void make_sides(const eval::run_directory& where) {
 }
 
 moving_parts make_moving_parts(const run_inputs& ready, std::unique_ptr<privacy::spending_policy> policy,
-                               privacy::ledger book) {
+                               privacy::ledger ledger) {
     const auto& spec = ready.spec;
     rl::training training(make_training_config(spec, ready.plan, ready.model.layout),
                           make_run_method(spec, ready.plan, ready.model), ready.model.initial_adapter);
     return {.steps = std::make_shared<step_machine>(std::move(training), make_evaluation_times(spec, ready.plan),
                                                     make_iterate_choice(spec, ready.model),
                                                     make_public_probe(spec, ready.model)),
-            .budget = std::make_shared<privacy::budget>(std::move(policy), std::move(book)),
+            .budget = std::make_shared<privacy::budget>(std::move(policy), std::move(ledger)),
             .controller = make_run_controller(spec, ready.plan)};
 }
 
@@ -320,10 +320,10 @@ opened_run create_run(const config::run_config& given, const std::filesystem::pa
     eval::write_configuration(partial, spec.config);
     const auto who = toss_membership(spec, ready.data, key);
     write_file(partial.membership(), eval::to_json(who));
-    auto book = privacy::ledger::create(partial.ledger(), header);
-    auto owner = ownership(key, book.content(), partial, ready.model, ready.plan);
+    auto ledger = privacy::ledger::create(partial.ledger(), header);
+    auto owner = ownership(key, ledger.content(), partial, ready.model, ready.plan);
     auto committed = policy->committed();
-    const auto parts = make_moving_parts(ready, std::move(policy), std::move(book));
+    const auto parts = make_moving_parts(ready, std::move(policy), std::move(ledger));
     write_checkpoint(partial.checkpoint(), make_checkpoint(parts, owner), privacy::file_seal(key));
     note_weights(partial, ready.model.weights, privacy::file_seal(key));
     if (spec.public_path) write_lessons(partial.lessons(), ready.model, privacy::file_seal(key));
@@ -354,7 +354,7 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
     const auto asked = eval::read_configuration(where);
     const auto key = asked.noise.insecure_reproducible ? privacy::run_key::load_insecure(where.key())
                                                        : privacy::run_key::load(where.key());
-    auto book = privacy::ledger::open(where.ledger());
+    auto ledger = privacy::ledger::open(where.ledger());
     const privacy::file_seal seal(key);
     const auto kept = cached_corpus::of_run(config::to_reading_spec(asked), directory, how.corpora, team == nullptr);
     auto ready = load_run_inputs(
@@ -365,17 +365,17 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
          .tell = how.tell});
     const auto& spec = ready.spec;
     const auto hmac = test_hooks::data_hmac(key.hmac(ready.data.digest));
-    if (book.content().header.data_hmac != hmac)
+    if (ledger.content().header.data_hmac != hmac)
         refuse(fmt::format(
             "{}: the ledger was begun on training data {:.12}…, but data.path {} now gives {:.12}…; bring back "
             "the original data",
-            where.ledger().string(), book.content().header.data_hmac, spec.data.path, hmac));
-    if (const auto version = book.content().header.version; version != privacy::ledger_header::current_version)
+            where.ledger().string(), ledger.content().header.data_hmac, spec.data.path, hmac));
+    if (const auto version = ledger.content().header.version; version != privacy::ledger_header::current_version)
         refuse(fmt::format(
             "{}: was begun by a version whose ledgers are of kind {}, this one's are of kind {}; go on with "
             "the version that began it",
             where.ledger().string(), version, privacy::ledger_header::current_version));
-    if (const auto charged = book.content().header.rounding_margin; charged != ready.plan.rounding_margin)
+    if (const auto charged = ledger.content().header.rounding_margin; charged != ready.plan.rounding_margin)
         refuse(fmt::format(
             "{}: the ledger was begun by a version that charged {:g} for rounding, and this one charges {:g} "
             "there; go on with the version that began it",
@@ -383,7 +383,7 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
     const auto who = membership_before(where, ready);
     if (team) team->agree(common_facts(ready));
     const auto saved = read_checkpoint(where.checkpoint(), seal);
-    auto ours = ownership(key, book.content(), where, ready.model, ready.plan);
+    auto ours = ownership(key, ledger.content(), where, ready.model, ready.plan);
     if (saved.belongs_to != ours)
         refuse(fmt::format(
             "{}: belongs to {:.12}…, but ledger header, public/config.json, trusted/places and the files in {} amount "
@@ -392,17 +392,17 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
             where.checkpoint().string(), saved.belongs_to,
             spec.controller.file ? spec.model.path + " and " + *spec.controller.file : spec.model.path, ours));
     // Charges that vanished would be made again: the same draw and noise under another action.
-    if (!book.content().holds(saved.charged))
+    if (!ledger.content().holds(saved.charged))
         refuse(fmt::format(
             "{}: ends at charge {}, but {} was written after charge {}; the ledger was cut or exchanged, bring "
             "back the run's own",
-            where.ledger().string(), book.content().charges.size(), where.checkpoint().string(), saved.charged.seq));
+            where.ledger().string(), ledger.content().charges.size(), where.checkpoint().string(), saved.charged.seq));
     { privacy::release_log durable(where.releases(), seal); }
-    const auto releases = privacy::release_log::read(where.releases(), seal, book.content());
-    auto looked = looks_log::read(where.looks(), seal, book.content());
-    auto policy = make_spending_policy(spec, book.content().header.deck);
-    enter_in_book(ready, policy->committed(), book.content(), where, directory);
-    const auto parts = make_moving_parts(ready, std::move(policy), std::move(book));
+    const auto releases = privacy::release_log::read(where.releases(), seal, ledger.content());
+    auto looked = looks_log::read(where.looks(), seal, ledger.content());
+    auto policy = make_spending_policy(spec, ledger.content().header.deck);
+    enter_in_book(ready, policy->committed(), ledger.content(), where, directory);
+    const auto parts = make_moving_parts(ready, std::move(policy), std::move(ledger));
     parts.steps->restore(saved.training);
     if (parts.controller) parts.controller->load(saved.controller);
     auto found =

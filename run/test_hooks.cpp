@@ -105,8 +105,8 @@ void logged(std::uint64_t seq) {
 
 void seen(const std::string& state, const std::string& all) {
     if (const char* path = std::getenv("RLDP_VIEWS")) std::ofstream(path, std::ios::app) << all << '\n';
-    static bool told = false;  // one hub, one thread
-    if (state == "stopping" && !std::exchange(told, true)) stop_is_known().set_value();
+    static bool known = false;  // one hub, one thread
+    if (state == "stopping" && !std::exchange(known, true)) stop_is_known().set_value();
 }
 
 }  // namespace rldp::actors::test_hooks

@@ -35,8 +35,8 @@ const eval::finding chain_alone{
     "forgery",
     "whoever edits a ledger can recompute every hash, and cut its end; a signed certificate shows that (rldp verify)"};
 
-eval::verified_books read_books(const std::filesystem::path& path) {
-    if (std::filesystem::is_directory(path)) return eval::verify_books(eval::run_at(path));
+eval::verified_ledger verify_at(const std::filesystem::path& path) {
+    if (std::filesystem::is_directory(path)) return eval::verify_run_ledger(eval::run_at(path));
     auto out = eval::verify_ledger(path);
     out.not_checked.push_back({"configuration", "and summary: give the run directory"});
     return out;
@@ -47,7 +47,7 @@ int verify(const ledger_arguments& given) {
     const bool whole_run = fs::is_directory(given.directory);
     const auto run = whole_run ? eval::run_at(given.directory) : eval::run_directory{given.directory};
     const auto path = whole_run ? run.ledger() : fs::path(given.directory);
-    auto [content, verdict, checked, not_checked] = read_books(given.directory);
+    auto [content, verdict, checked, not_checked] = verify_at(given.directory);
     // Someone outside has only the public side.
     std::error_code closed;
     const bool has_log = whole_run && fs::exists(run.releases(), closed) && fs::exists(run.key(), closed);

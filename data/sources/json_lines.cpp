@@ -248,9 +248,9 @@ record parse_chat_line(const text_line& read, const std::optional<std::string>& 
     const auto messages = read_messages(value, read, file);
     record out;
     try {
-        auto told = how.conversation(messages);
-        out.text = std::move(told.text);
-        out.answers = std::move(told.answers);
+        auto written = how.conversation(messages);
+        out.text = std::move(written.text);
+        out.answers = std::move(written.answers);
     } catch (const error& refused) {
         refuse_at(file, read.number, refused.what());
     }

@@ -39,12 +39,12 @@ std::map<std::string, std::string> digests(const run_directory& run) {
 }
 
 /// What the run's files amount to, unsigned, and without their digests.
-privacy::certificate described(const run_directory& run, const privacy::ledger_content& book,
+privacy::certificate described(const run_directory& run, const privacy::ledger_content& ledger,
                                int version = privacy::certificate::current_version) {
     const auto config = config::load(run.config(), {});
     privacy::certificate out;
     out.version = version;
-    out.promised = privacy::make_contract(book.header);
+    out.promised = privacy::make_contract(ledger.header);
     out.promised.expected_batch_size = config::read_batch_size(config);
     if (config.privacy.unit_is_group) out.promised.max_records_per_unit = config.privacy.max_records_per_unit;
     out.promised.pad_batches = config.privacy.pad_batches;
@@ -53,7 +53,7 @@ privacy::certificate described(const run_directory& run, const privacy::ledger_c
         config::steps_between_probes(config.device, config.privacy.semantics, out.promised.expected_batch_size);
     out.run = config.run.name.value_or("");
     out.program = parse_summary(read_text(run.summary())).version;
-    out.ledger_head = book.end().hash;
+    out.ledger_head = ledger.end().hash;
     return out;
 }
 
@@ -150,27 +150,27 @@ void check_named_files(const run_directory& run) {
     check_named_files(found.files, there, run.certificate());
 }
 
-verified_books verify_ledger(const fs::path& ledger) {
-    verified_books out;
-    out.book = privacy::read_ledger(ledger);
-    out.verdict = privacy::verify(out.book);
+verified_ledger verify_ledger(const fs::path& ledger) {
+    verified_ledger out;
+    out.ledger = privacy::read_ledger(ledger);
+    out.verdict = privacy::verify(out.ledger);
     out.checked.push_back({"ledger", fmt::format("{} charges in an unbroken chain, each one that the {} policy grants",
-                                                 out.book.charges.size(), out.book.header.policy)});
-    if (out.book.header.guarantee().holds())
+                                                 out.ledger.charges.size(), out.ledger.header.policy)});
+    if (out.ledger.header.guarantee().holds())
         out.checked.push_back(
-            {"guarantee",
-             fmt::format("the header's own numbers compose to ε {:.6g} at δ {:g}; it promises {:.6g}",
-                         out.verdict.epsilon_guaranteed, out.book.header.delta, out.book.header.epsilon_guaranteed)});
-    if (const auto& header = out.book.header; header.guarantee().holds() && header.looks.count > 0)
+            {"guarantee", fmt::format("the header's own numbers compose to ε {:.6g} at δ {:g}; it promises {:.6g}",
+                                      out.verdict.epsilon_guaranteed, out.ledger.header.delta,
+                                      out.ledger.header.epsilon_guaranteed)});
+    if (const auto& header = out.ledger.header; header.guarantee().holds() && header.looks.count > 0)
         out.checked.push_back(
             {"looks",
              fmt::format("{} at held-out units at noise multiplier {:.6g} compose to ε {:.6g} at δ {:g}; {} made",
                          header.looks.count, header.looks.noise_multiplier, out.verdict.looks_epsilon, header.delta,
-                         out.book.looks.size())});
+                         out.ledger.looks.size())});
     return out;
 }
 
-verified_books verify_books(const run_directory& run) {
+verified_ledger verify_run_ledger(const run_directory& run) {
     auto out = verify_ledger(run.ledger());
     const auto compare = [&](const fs::path& file, const char* subject, auto&& check) {
         if (fs::exists(file)) {
@@ -180,16 +180,16 @@ verified_books verify_books(const run_directory& run) {
             out.not_checked.push_back({subject, "public/" + file.filename().string() + " is missing"});
         }
     };
-    compare(run.config(), "configuration", [&] { check_configuration(run.config(), out.book); });
-    compare(run.summary(), "summary", [&] { check_summary(parse_summary(read_text(run.summary())), out.book); });
+    compare(run.config(), "configuration", [&] { check_configuration(run.config(), out.ledger); });
+    compare(run.summary(), "summary", [&] { check_summary(parse_summary(read_text(run.summary())), out.ledger); });
     return out;
 }
 
 namespace {
 
 /// Of a run that has ended: while it goes on, its log lags behind the ledger.
-void check_run_log(const run_directory& run, verified_books& out) {
-    const auto log = check_log(run.metrics(), out.book);
+void check_run_log(const run_directory& run, verified_ledger& out) {
+    const auto log = check_log(run.metrics(), out.ledger);
     out.checked.push_back(
         {"run log", fmt::format("a line for each of the {} steps charged, in order{}", log.steps,
                                 log.unnamed == 0 ? ", that names the step's line of the ledger" : "")});
@@ -216,12 +216,12 @@ verification verify_run(const run_directory& run, const std::optional<privacy::v
     const auto files = digests(run);
     check_named_files(out.found.files, files, run.certificate());
     out.checked.push_back({"files", fmt::format("all {} under public/ are those that it names", files.size())});
-    auto books = verify_books(run);
-    check_run_log(run, books);
-    out.checked.insert(out.checked.end(), books.checked.begin(), books.checked.end());
-    out.not_checked.insert(out.not_checked.end(), books.not_checked.begin(), books.not_checked.end());
+    auto verified = verify_run_ledger(run);
+    check_run_log(run, verified);
+    out.checked.insert(out.checked.end(), verified.checked.begin(), verified.checked.end());
+    out.not_checked.insert(out.not_checked.end(), verified.not_checked.begin(), verified.not_checked.end());
 
-    auto expected = described(run, books.book, out.found.version);
+    auto expected = described(run, verified.ledger, out.found.version);
     expected.files = files;
     expected.signer = out.found.signer;
     expected.signature = out.found.signature;
@@ -250,11 +250,11 @@ std::string certificate_text(const run_directory& run, const privacy::signing_ke
             fmt::format("{0}: holds no run that has ended (public/summary.json is missing); rldp run --resume {0} goes "
                         "on with one that was cut",
                         run.root.string()));
-    auto books = verify_books(run);
-    if (books.book.torn)
+    auto verified = verify_run_ledger(run);
+    if (verified.ledger.torn)
         refuse(run.ledger().string() + ": its last line has no end; rldp run --resume mends it, then sign");
-    check_run_log(run, books);
-    auto made = described(run, books.book);
+    check_run_log(run, verified);
+    auto made = described(run, verified.ledger);
     if (by) made.signer = by->public_half();
     write_file(run.certificate_page(), certificate_page(made));
     made.files = digests(run);

@@ -16,11 +16,11 @@ namespace rldp::eval {
 
 /// Of the configuration in that file: budget, δ, unit, split, semantics, policy, accountant, population, steps, B/N
 /// and, for a deck, the cards that it makes and the order of its blocks. Errors: bad_input naming key and both values.
-void check_configuration(const std::filesystem::path& file, const privacy::ledger_content& book);
+void check_configuration(const std::filesystem::path& file, const privacy::ledger_content& ledger);
 
 /// What the summary repeats of the header; that a run called done has charged its last step; and, of a run that is
 /// over, ε of the charges under every accountant. Errors: as above.
-void check_summary(const run_summary& summary, const privacy::ledger_content& book);
+void check_summary(const run_summary& summary, const privacy::ledger_content& ledger);
 
 // Page. public/certificate.html: one screen that a data protection officer understands without mathematics.
 
@@ -40,17 +40,17 @@ struct verification {
     std::vector<finding> checked, not_checked;
 };
 
-struct verified_books {
-    privacy::ledger_content book;
+struct verified_ledger {
+    privacy::ledger_content ledger;
     privacy::ledger_verdict verdict;
     std::vector<finding> checked, not_checked;
 };
 
 /// A ledger alone, priced again. Errors: bad_input as of read_ledger and verify.
-verified_books verify_ledger(const std::filesystem::path& ledger);
+verified_ledger verify_ledger(const std::filesystem::path& ledger);
 /// The ledger of a run, compared with configuration and summary where they are there. Errors:
 /// as above, and as of check_configuration and check_summary.
-verified_books verify_books(const run_directory& run);
+verified_ledger verify_run_ledger(const run_directory& run);
 
 /// Everything that the public side allows to be checked. `owner`: whose signature is asked for. Errors: bad_input
 /// naming what does not fit: the certificate, its signature or signer, a public file, or the run's own numbers.

@@ -38,21 +38,21 @@ class comparison {
 };
 
 /// Deals the ledger's deck in the ledger's order, with the configuration's blocks: verify(ledger_content) knows none.
-void replay_deck(const config::deck_section& deck, std::int64_t interval, const privacy::ledger_content& book) {
-    auto plan = privacy::to_spending_plan(book.header);
+void replay_deck(const config::deck_section& deck, std::int64_t interval, const privacy::ledger_content& ledger) {
+    auto plan = privacy::to_spending_plan(ledger.header);
     plan.interval = interval;
     plan.deck_levels = deck.levels;
     plan.deck_ratio = deck.ratio;
-    plan.ledger_deck = book.header.deck;
+    plan.ledger_deck = ledger.header.deck;
     const auto policy = privacy::make_policy(policy_kind::deck, plan);
-    for (const auto& made : book.charges) policy->replay(made->step, {made->noise_multiplier, made->card});
+    for (const auto& made : ledger.charges) policy->replay(made->step, {made->noise_multiplier, made->card});
 }
 
 }  // namespace
 
-void check_configuration(const std::filesystem::path& file, const privacy::ledger_content& book) {
+void check_configuration(const std::filesystem::path& file, const privacy::ledger_content& ledger) {
     const auto config = config::load(file, {});
-    const auto& header = book.header;
+    const auto& header = ledger.header;
     const comparison with("public/config.json");
     with.same("privacy.semantics", name_of(config.privacy.semantics), name_of(header.semantics));
     with.same("noise.insecure_reproducible", config.noise.insecure_reproducible, header.insecure_reproducible);
@@ -75,11 +75,11 @@ void check_configuration(const std::filesystem::path& file, const privacy::ledge
     if (!config.privacy.pad_batches)
         with.same("the part of δ that draws beyond the padding need", 0.0, header.padding_delta);
     if (header.policy == name_of(policy_kind::deck))
-        replay_deck(config.noise.deck, config::chosen(config.rl.interval, "rl.interval"), book);
+        replay_deck(config.noise.deck, config::chosen(config.rl.interval, "rl.interval"), ledger);
 }
 
-void check_summary(const run_summary& summary, const privacy::ledger_content& book) {
-    const auto& header = book.header;
+void check_summary(const run_summary& summary, const privacy::ledger_content& ledger) {
+    const auto& header = ledger.header;
     const comparison with("public/summary.json");
     with.same("semantics", name_of(summary.semantics), name_of(header.semantics));
     with.same("insecure_reproducible", summary.insecure_reproducible, header.insecure_reproducible);
@@ -104,8 +104,9 @@ void check_summary(const run_summary& summary, const privacy::ledger_content& bo
     // A run that was interrupted may have gone on since.
     if (summary.how == ending::interrupted) return;
     if (summary.how == ending::done)
-        with.same("the last step, by status done,", header.steps, book.charges.empty() ? 0 : book.charges.back()->step);
-    const auto spent = book.phases();
+        with.same("the last step, by status done,", header.steps,
+                  ledger.charges.empty() ? 0 : ledger.charges.back()->step);
+    const auto spent = ledger.phases();
     for (const auto& [name, epsilon] : summary.epsilon_spent)
         with.near("epsilon." + name, epsilon, privacy::make_accountant(name)->epsilon(spent, header.mechanism_delta()));
 }

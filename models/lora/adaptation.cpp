@@ -232,7 +232,7 @@ namespace {
 struct noted_function : torch::autograd::Function<noted_function> {
     struct call : torch::CustomClassHolder {
         adaptation::modules group;
-        backward_cache* book;
+        backward_cache* cache;
         at::Tensor x;
         bool has_residual;
     };
@@ -274,15 +274,15 @@ struct noted_function : torch::autograd::Function<noted_function> {
             const linear& module = *group[i];
             for (end = i; end < group.size() && group[end]->weight.numbers().is_same(module.weight.numbers()); ++end) {
             }
-            const auto weight = state.book->find_index(module.weight.numbers()),
-                       bias = state.book->find_index(module.bias);
+            const auto weight = state.cache->find_index(module.weight.numbers()),
+                       bias = state.cache->find_index(module.bias);
             if ((!weight && !bias) || !gradients[i].defined()) continue;
             const variable_list parts(gradients.begin() + static_cast<std::ptrdiff_t>(i),
                                       gradients.begin() + static_cast<std::ptrdiff_t>(end));
             const auto g = parts.size() == 1 ? parts.front() : at::cat(parts, 1);
-            if (weight && module.conv1d) state.book->add_product(*weight, state.x, g);
-            if (weight && !module.conv1d) state.book->add_product(*weight, g, state.x);
-            if (bias) state.book->add_summands(*bias, g);
+            if (weight && module.conv1d) state.cache->add_product(*weight, state.x, g);
+            if (weight && !module.conv1d) state.cache->add_product(*weight, g, state.x);
+            if (bias) state.cache->add_summands(*bias, g);
         }
     }
 };
@@ -296,7 +296,7 @@ std::vector<at::Tensor> adaptation::run(const at::Tensor& x, const modules& grou
     if (backward_cache_ && std::any_of(group.begin(), group.end(), is_noted)) {
         auto state = c10::make_intrusive<noted_function::call>();
         state->group = group;
-        state->book = backward_cache_;
+        state->cache = backward_cache_;
         state->has_residual = residual.defined();
         variable_list inputs{x, backward_cache_->anchor()};
         if (residual.defined()) inputs.push_back(residual);

@@ -37,8 +37,8 @@ class backward_cache;
 class adaptation {
   public:
     adaptation() = default;
-    /// The base alone, whose trained modules leave in the book what their gradients are made of.
-    explicit adaptation(backward_cache* book) : backward_cache_(book) {}
+    /// The base alone, whose trained modules leave in the cache what their gradients are made of.
+    explicit adaptation(backward_cache* cache) : backward_cache_(cache) {}
     /// `flat` [D] in the base's dtype and on its device. With a sink, the output of each module leads back to it.
     adaptation(const lora_layout& layout, at::Tensor flat, gradient_sink* sink = nullptr, dropout_source dropout = {});
 

@@ -11,7 +11,7 @@ namespace rldp::models {
 
 backward_cache::backward_cache(const std::vector<at::Tensor>& trained, unit_rows rows)
     : pages_(trained.size()), rows_(std::move(rows)) {
-    require(!trained.empty(), "a book of no tensors");
+    require(!trained.empty(), "a cache of no tensors");
     for (std::size_t i = 0; i < trained.size(); ++i) index_.emplace(trained[i].unsafeGetTensorImpl(), i);
     anchor_ = at::zeros({0}, trained.front().options().requires_grad(false)).requires_grad_();
 }
@@ -84,30 +84,30 @@ std::int64_t to_number(std::optional<std::size_t> index) {
 
 struct recorded_lookup : torch::autograd::Function<recorded_lookup> {
     static at::Tensor forward(AutogradContext* ctx, const at::Tensor&, const at::Tensor& table, const at::Tensor& ids,
-                              backward_cache* book) {
+                              backward_cache* cache) {
         ctx->save_for_backward({ids});
-        ctx->saved_data["book"] = reinterpret_cast<std::int64_t>(book);
-        ctx->saved_data["tensor"] = static_cast<std::int64_t>(*book->find_index(table));
+        ctx->saved_data["cache"] = reinterpret_cast<std::int64_t>(cache);
+        ctx->saved_data["tensor"] = static_cast<std::int64_t>(*cache->find_index(table));
         return at::embedding(table, ids);
     }
 
     static variable_list backward(AutogradContext* ctx, const variable_list& gradients) {
-        auto* const book = reinterpret_cast<backward_cache*>(ctx->saved_data["book"].toInt());
+        auto* const cache = reinterpret_cast<backward_cache*>(ctx->saved_data["cache"].toInt());
         const auto tensor = static_cast<std::size_t>(ctx->saved_data["tensor"].toInt());
         const auto ids = ctx->get_saved_variables()[0].reshape({-1});
-        book->add_lookup(tensor, ids, gradients[0].reshape({ids.numel(), -1}));
+        cache->add_lookup(tensor, ids, gradients[0].reshape({ids.numel(), -1}));
         return {{}, {}, {}, {}};
     }
 };
 
 struct recorded_layer_norm : torch::autograd::Function<recorded_layer_norm> {
     static at::Tensor forward(AutogradContext* ctx, const at::Tensor&, const at::Tensor& x, const at::Tensor& gain,
-                              const at::Tensor& offset, double epsilon, backward_cache* book) {
+                              const at::Tensor& offset, double epsilon, backward_cache* cache) {
         const auto [y, mean, inverse] = at::native_layer_norm(x, gain.sizes(), gain, offset, epsilon);
         ctx->save_for_backward({x, gain, offset, mean, inverse});
-        ctx->saved_data["book"] = reinterpret_cast<std::int64_t>(book);
-        ctx->saved_data["gain"] = to_number(book->find_index(gain));
-        ctx->saved_data["offset"] = to_number(book->find_index(offset));
+        ctx->saved_data["cache"] = reinterpret_cast<std::int64_t>(cache);
+        ctx->saved_data["gain"] = to_number(cache->find_index(gain));
+        ctx->saved_data["offset"] = to_number(cache->find_index(offset));
         return y;
     }
 
@@ -115,10 +115,10 @@ struct recorded_layer_norm : torch::autograd::Function<recorded_layer_norm> {
         const auto saved = ctx->get_saved_variables();
         const auto &x = saved[0], &gain = saved[1], &offset = saved[2], &mean = saved[3], &inverse = saved[4];
         const auto& g = gradients[0];
-        auto* const book = reinterpret_cast<backward_cache*>(ctx->saved_data["book"].toInt());
+        auto* const cache = reinterpret_cast<backward_cache*>(ctx->saved_data["cache"].toInt());
         const auto of_gain = ctx->saved_data["gain"].toInt(), of_offset = ctx->saved_data["offset"].toInt();
-        if (of_gain >= 0) book->add_summands(static_cast<std::size_t>(of_gain), ((x - mean) * inverse).mul_(g));
-        if (of_offset >= 0) book->add_summands(static_cast<std::size_t>(of_offset), g);
+        if (of_gain >= 0) cache->add_summands(static_cast<std::size_t>(of_gain), ((x - mean) * inverse).mul_(g));
+        if (of_offset >= 0) cache->add_summands(static_cast<std::size_t>(of_offset), g);
         at::Tensor d_x;
         if (ctx->needs_input_grad(1))
             d_x = std::get<0>(
@@ -129,18 +129,18 @@ struct recorded_layer_norm : torch::autograd::Function<recorded_layer_norm> {
 
 }  // namespace
 
-at::Tensor look_up(const weight_matrix& table, const at::Tensor& ids, backward_cache* book) {
+at::Tensor look_up(const weight_matrix& table, const at::Tensor& ids, backward_cache* cache) {
     const auto& numbers = table.numbers();
     if (!numbers.defined()) return table.look_up(ids);
-    if (!book || !book->find_index(numbers)) return at::embedding(numbers, ids);
-    return recorded_lookup::apply(book->anchor(), numbers, ids, book);
+    if (!cache || !cache->find_index(numbers)) return at::embedding(numbers, ids);
+    return recorded_lookup::apply(cache->anchor(), numbers, ids, cache);
 }
 
 at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& offset, double epsilon,
-                      backward_cache* book) {
-    if (!book || (!book->find_index(gain) && !book->find_index(offset)))
+                      backward_cache* cache) {
+    if (!cache || (!cache->find_index(gain) && !cache->find_index(offset)))
         return at::layer_norm(x, gain.sizes(), gain, offset, epsilon);
-    return recorded_layer_norm::apply(book->anchor(), x, gain, offset, epsilon, book);
+    return recorded_layer_norm::apply(cache->anchor(), x, gain, offset, epsilon, cache);
 }
 
 }  // namespace rldp::models

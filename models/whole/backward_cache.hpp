@@ -76,10 +76,10 @@ class backward_cache {
 // gradient is made of. With no cache, or where the tensor is not trained, they are the plain functions.
 
 /// Rows `ids` [b, T] of a table [V, width].
-at::Tensor look_up(const weight_matrix& table, const at::Tensor& ids, backward_cache* book);
+at::Tensor look_up(const weight_matrix& table, const at::Tensor& ids, backward_cache* cache);
 
 /// Layer norm over the last dimension of x [N, d], gain and offset [d].
 at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& gain, const at::Tensor& offset, double epsilon,
-                      backward_cache* book);
+                      backward_cache* cache);
 
 }  // namespace rldp::models

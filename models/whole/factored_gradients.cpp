@@ -197,7 +197,7 @@ double bound_norm(const unit_factors& f, std::int64_t rows, std::int64_t columns
 factored_gradients::factored_gradients(std::vector<trained_tensor> tensors, std::vector<backward_factors> pages,
                                        std::int64_t units)
     : tensors_(std::move(tensors)), pages_(std::move(pages)), units_(units) {
-    require(tensors_.size() == pages_.size(), "a book of other tensors");
+    require(tensors_.size() == pages_.size(), "pages of other tensors");
 }
 
 at::Tensor factored_gradients::norm_bounds() const {

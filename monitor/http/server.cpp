@@ -119,7 +119,7 @@ class http_server::loop {
 
     void tell(const run_view& now) {
         const std::lock_guard lock(mutex_);
-        told_ = now;
+        announced_ = now;
     }
     std::uint16_t port() const { return port_; }
     std::string address() const {
@@ -254,7 +254,7 @@ class http_server::loop {
 
     std::optional<run_view> taken() {
         const std::lock_guard lock(mutex_);
-        return std::exchange(told_, {});
+        return std::exchange(announced_, {});
     }
 
     const http_limits limits_;
@@ -277,7 +277,7 @@ class http_server::loop {
     std::atomic<bool> ending_ = false;
 
     std::mutex mutex_;
-    std::optional<run_view> told_;
+    std::optional<run_view> announced_;
     std::thread thread_;
 };
 

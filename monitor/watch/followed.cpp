@@ -166,7 +166,7 @@ bool followed_run::refresh() {
 }
 
 void followed_run::tell(const run_view& now) {
-    told_ = now.state;
+    announced_ = now.state;
     view_.step = now.step;
     view_.steps = now.steps;
     settle_state();
@@ -179,8 +179,8 @@ std::optional<std::string> followed_run::page(public_file which) const {
 void followed_run::settle_state() {
     if (!view_.problem.empty())
         view_.state = "damaged";
-    else if (!told_.empty())
-        view_.state = told_;
+    else if (!announced_.empty())
+        view_.state = announced_;
     else if (summary_ && ended_for_good_ && certificate_)
         view_.state = summarised_;
     else if (is_being_written(files_.find_path(public_file::ledger)))

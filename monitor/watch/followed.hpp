@@ -72,7 +72,7 @@ class followed_run {
     const std::filesystem::path directory_;
     const public_side files_;
     run_view view_;
-    std::string told_;             ///< state, by the run itself
+    std::string announced_;        ///< state, by the run itself
     std::string summarised_;       ///< by the summary
     bool ended_for_good_ = false;  ///< not resumable, by the summary
     std::optional<file_state> config_, ledger_, metrics_, summary_, certificate_, report_page_, certificate_page_;

@@ -366,7 +366,7 @@ std::vector<double> clipped_sum::mean_factors(const at::Tensor& numbers, const s
     return {factors.data_ptr<double>(), factors.data_ptr<double>() + factors.numel()};
 }
 
-at::Tensor clipped_sum::whole(const at::Tensor& numbers, std::int64_t units) const {
+at::Tensor clipped_sum::decode(const at::Tensor& numbers, std::int64_t units) const {
     const at::NoGradGuard no_grad;
     auto sum = numbers.to(at::kDouble);
     if (terms_.shape) return sum.mul_(shaped_grid_);

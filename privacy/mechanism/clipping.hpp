@@ -53,9 +53,9 @@ class clipped_sum {
     /// terms; under batch_mean in the clipped mean. Errors: failed under a geometry.
     std::vector<double> steps(const at::Tensor& numbers, std::int64_t units) const;
     /// What such numbers stand for: float64 [D] on the CPU.
-    at::Tensor whole(const at::Tensor& numbers, std::int64_t units) const;
+    at::Tensor decode(const at::Tensor& numbers, std::int64_t units) const;
     /// The same of this sum alone.
-    at::Tensor take() { return whole(numbers().narrow(0, 0, count_coordinates(segments_)), units_); }
+    at::Tensor take() { return decode(numbers().narrow(0, 0, count_coordinates(segments_)), units_); }
 
   private:
     seen add_parts(const unit_gradients& batch);

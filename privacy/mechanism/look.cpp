@@ -132,12 +132,12 @@ std::string to_json(const look_release& released) {
         .dump();
 }
 
-look_release look_from(const std::string& text, const ledger_content& book) try {
+look_release look_from(const std::string& text, const ledger_content& ledger) try {
     const auto in = json::parse(text);
-    const auto number = whole_number(in.at("look"));
-    refuse_unless(number >= 1 && number <= std::ssize(book.looks), "the ledger did not charge it");
-    const auto& charged = book.looks[static_cast<std::size_t>(number - 1)];
-    refuse_unless(charged->step == whole_number(in.at("step")) &&
+    const auto number = to_integer(in.at("look"));
+    refuse_unless(number >= 1 && number <= std::ssize(ledger.looks), "the ledger did not charge it");
+    const auto& charged = ledger.looks[static_cast<std::size_t>(number - 1)];
+    refuse_unless(charged->step == to_integer(in.at("step")) &&
                       charged->noise_multiplier == in.at("noise_multiplier").get<double>(),
                   "the ledger charged another one");
     look_frame frame{axis_from(in.at("nats")), {}, in.at("hits").get<bool>()};

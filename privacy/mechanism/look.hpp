@@ -83,6 +83,6 @@ double expected_within(double noise_multiplier, double units, double off = 0);
 /// A look's numbers as one line of JSON, and back with its charge. Errors: bad_input for anything else, and for numbers
 /// that the charge did not pay for.
 std::string to_json(const look_release& released);
-look_release look_from(const std::string& json, const ledger_content& book);
+look_release look_from(const std::string& json, const ledger_content& ledger);
 
 }  // namespace rldp::privacy

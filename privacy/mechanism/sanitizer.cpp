@@ -48,9 +48,9 @@ at::Tensor step_sum::numbers() {
     return out;
 }
 
-step_sum::whole step_sum::of(const at::Tensor& numbers) const {
+step_sum::total step_sum::of(const at::Tensor& numbers) const {
     require(numbers.numel() == coordinates_ + std::ssize(measurement_) + 1, "sanitizer: a sum of another length");
-    whole out{numbers.narrow(0, 0, coordinates_), numbers[-1].item<std::int64_t>(), {}};
+    total out{numbers.narrow(0, 0, coordinates_), numbers[-1].item<std::int64_t>(), {}};
     for (std::size_t j = 0; j < measurement_.size(); ++j)
         out.measured.push_back(
             static_cast<double>(numbers.data_ptr<std::int64_t>()[static_cast<std::size_t>(coordinates_) + j]) *

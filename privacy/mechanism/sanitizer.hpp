@@ -32,17 +32,17 @@ class step_sum {
     /// Everything so far, int64 [D + measured + 1] on the CPU: gradient, measurement, number of units.
     at::Tensor numbers();
 
-    struct whole {
+    struct total {
         at::Tensor numbers;            ///< int64 [D]: the gradient, in steps
         std::int64_t units;            ///< private
         std::vector<double> measured;  ///< empty where nothing is
     };
     /// What the numbers of all ranks, added up, are. Errors: failed for another length.
-    whole of(const at::Tensor& numbers) const;
+    total of(const at::Tensor& numbers) const;
     /// What one of each segment's numbers stands for. Errors: failed under a geometry.
-    std::vector<double> steps(const whole& sum) const { return clipped_.steps(sum.numbers, sum.units); }
+    std::vector<double> steps(const total& sum) const { return clipped_.steps(sum.numbers, sum.units); }
     /// Float64 [D].
-    at::Tensor gradient(const whole& sum) const { return clipped_.whole(sum.numbers, sum.units); }
+    at::Tensor gradient(const total& sum) const { return clipped_.decode(sum.numbers, sum.units); }
 
   private:
     std::int64_t coordinates_;

@@ -89,7 +89,7 @@ std::int64_t steps_in(const nlohmann::json& numbers) {
     const auto found = numbers.find("steps");
     if (found == numbers.end() || !found->is_number_unsigned())
         refuse("checkpoint: steps of the method is missing or no whole number");
-    return whole_number(*found);
+    return to_integer(*found);
 }
 
 double positive_number(const nlohmann::json& numbers, const std::string& key) {

@@ -22,10 +22,10 @@ json to_json(const at::Tensor& tensor) {
             {"bytes", json::binary({bytes, bytes + plain.nbytes()})}};
 }
 
-at::Tensor tensor_from(const json& told) {
-    const auto& bytes = told.at("bytes").get_binary();
-    auto out = at::empty(told.at("shape").get<std::vector<std::int64_t>>(),
-                         told.at("double").get<bool>() ? at::kDouble : at::kFloat);
+at::Tensor tensor_from(const json& stored) {
+    const auto& bytes = stored.at("bytes").get_binary();
+    auto out = at::empty(stored.at("shape").get<std::vector<std::int64_t>>(),
+                         stored.at("double").get<bool>() ? at::kDouble : at::kFloat);
     refuse_unless(out.nbytes() == bytes.size(), "what rank 0 told of a step: a tensor of another length");
     std::copy(bytes.begin(), bytes.end(), static_cast<std::uint8_t*>(out.data_ptr()));
     return out;
@@ -47,13 +47,13 @@ json to_json(const geometry* shape) {
     return out;
 }
 
-std::shared_ptr<const geometry> geometry_from(const json& told) {
-    if (told.is_null()) return nullptr;
-    auto centre = tensor_from(told.at("centre"));
-    if (told.contains("scales"))
-        return std::make_shared<diagonal_geometry>(std::move(centre), tensor_from(told.at("scales")));
+std::shared_ptr<const geometry> geometry_from(const json& stored) {
+    if (stored.is_null()) return nullptr;
+    auto centre = tensor_from(stored.at("centre"));
+    if (stored.contains("scales"))
+        return std::make_shared<diagonal_geometry>(std::move(centre), tensor_from(stored.at("scales")));
     std::vector<spiked_block> blocks;
-    for (const auto& block : told.at("blocks"))
+    for (const auto& block : stored.at("blocks"))
         blocks.push_back({tensor_from(block.at("directions")), tensor_from(block.at("variances")), block.at("tail")});
     return std::make_shared<spiked_geometry>(std::move(centre), std::move(blocks));
 }
@@ -79,21 +79,21 @@ std::string serialize_step(const serialized_step& step) {
 }
 
 serialized_step parse_step(std::string_view bytes) try {
-    const auto told = json::from_cbor(bytes);
+    const auto stored = json::from_cbor(bytes);
     serialized_step out;
-    told.at("radii").get_to(out.terms.radii);
-    told.at("shares").get_to(out.terms.shares);
-    const auto rule = told.at("rule").get<int>();
+    stored.at("radii").get_to(out.terms.radii);
+    stored.at("shares").get_to(out.terms.shares);
+    const auto rule = stored.at("rule").get<int>();
     refuse_unless(rule >= 0 && rule <= static_cast<int>(clip_rule::batch_mean),
                   "what rank 0 told of a step: no rule of clipping");
     out.terms.rule = static_cast<clip_rule>(rule);
-    told.at("stabiliser").get_to(out.terms.stabiliser);
-    out.terms.shape = geometry_from(told.at("shape"));
-    if (!told.at("measured").is_null()) out.terms.measured = measurement_from(told.at("measured"));
-    told.at("measurement_multiplier").get_to(out.terms.measurement_multiplier);
-    told.at("probes_at").get_to(out.terms.probes);
-    out.adapter = tensor_from(told.at("adapter"));
-    for (const auto& probe : told.at("probes")) out.probes.push_back(tensor_from(probe));
+    stored.at("stabiliser").get_to(out.terms.stabiliser);
+    out.terms.shape = geometry_from(stored.at("shape"));
+    if (!stored.at("measured").is_null()) out.terms.measured = measurement_from(stored.at("measured"));
+    stored.at("measurement_multiplier").get_to(out.terms.measurement_multiplier);
+    stored.at("probes_at").get_to(out.terms.probes);
+    out.adapter = tensor_from(stored.at("adapter"));
+    for (const auto& probe : stored.at("probes")) out.probes.push_back(tensor_from(probe));
     return out;
 } catch (const nlohmann::json::exception& e) {
     refuse(std::string("what rank 0 told of a step is none: ") + e.what());

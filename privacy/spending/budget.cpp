@@ -19,9 +19,9 @@ std::unique_ptr<accountant> make_progress_accountant(std::string_view name) {
 
 }  // namespace
 
-budget::budget(std::unique_ptr<spending_policy> policy, ledger book)
+budget::budget(std::unique_ptr<spending_policy> policy, ledger opened)
     : policy_(std::move(policy)),
-      ledger_(std::move(book)),
+      ledger_(std::move(opened)),
       accountant_(make_progress_accountant(ledger_.content().header.accountant)) {
     for (const auto& past : ledger_.content().charges)
         policy_->replay(past->step, {past->noise_multiplier, past->card});

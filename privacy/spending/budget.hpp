@@ -15,7 +15,7 @@ namespace rldp::privacy {
 class budget {
   public:
     /// Replays the ledger's charges into the policy. Errors: bad_input if they are not what this policy grants.
-    budget(std::unique_ptr<spending_policy> policy, ledger book);
+    budget(std::unique_ptr<spending_policy> policy, ledger opened);
 
     /// Charges `step` at what the policy grants for `requested` and returns once the ledger holds it; nothing once
     /// exhausted.

@@ -82,24 +82,24 @@ contract contract_from(const json& in, int version) {
     in.at("padding_delta").get_to(c.padding_delta);
     in.at("rounding_margin").get_to(c.rounding_margin);
     in.at("sample_rate").get_to(c.sample_rate);
-    c.population = whole_number(in.at("population"));
-    c.expected_batch_size = whole_number(in.at("expected_batch_size"));
-    c.steps = whole_number(in.at("steps"));
+    c.population = to_integer(in.at("population"));
+    c.expected_batch_size = to_integer(in.at("expected_batch_size"));
+    c.steps = to_integer(in.at("steps"));
     in.at("unit").get_to(c.unit);
-    if (const auto& most = in.at("max_records_per_unit"); !most.is_null()) c.max_records_per_unit = whole_number(most);
+    if (const auto& most = in.at("max_records_per_unit"); !most.is_null()) c.max_records_per_unit = to_integer(most);
     in.at("pad_batches").get_to(c.pad_batches);
     in.at("policy").get_to(c.policy);
     in.at("accountant").get_to(c.accountant);
     in.at("split").get_to(c.split);
     for (const auto& card : in.at("deck"))
-        c.deck.push_back({card.at("noise_multiplier").get<double>(), whole_number(card.at("steps"))});
+        c.deck.push_back({card.at("noise_multiplier").get<double>(), to_integer(card.at("steps"))});
     if (version < 3) return c;
     c.population_declared = in.at("population_is").get<std::string>() == declared;
-    c.steps_between_probes = whole_number(in.at("steps_between_probes"));
+    c.steps_between_probes = to_integer(in.at("steps_between_probes"));
     if (version < 4) return c;
     const auto& held_out = in.at("held_out");
     c.held_out = parse_named<publication>(held_out.at("published").get<std::string>());
-    c.looks.count = whole_number(held_out.at("looks"));
+    c.looks.count = to_integer(held_out.at("looks"));
     held_out.at("noise_multiplier").get_to(c.looks.noise_multiplier);
     return c;
 }
@@ -165,7 +165,7 @@ std::string message(const certificate& given) {
 certificate read_certificate(std::string_view text) {
     const auto in = json::parse(text, nullptr, false);
     refuse_unless(in.is_object() && in.contains("contract"), "not a certificate");
-    const auto version = whole_number(in.at("version"));
+    const auto version = to_integer(in.at("version"));
     refuse_unless(version >= certificate::oldest_version && version <= certificate::current_version,
                   fmt::format("certificate version {} is unknown, this program knows {} to {}; use the program that "
                               "wrote it",

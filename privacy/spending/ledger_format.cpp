@@ -96,7 +96,7 @@ header_line parse_header(std::string_view text) try {
     const json line = parse_object(text);
     header_line out;
     auto& header = out.header;
-    header.version = whole_number<int>(line.at("version"));
+    header.version = to_integer<int>(line.at("version"));
     refuse_unless(
         header.version <= ledger_header::current_version,
         fmt::format(
@@ -109,15 +109,15 @@ header_line parse_header(std::string_view text) try {
     line.at("padding_delta").get_to(header.padding_delta);
     line.at("rounding_margin").get_to(header.rounding_margin);
     line.at("sample_rate").get_to(header.sample_rate);
-    header.population = whole_number(line.at("population"));
-    header.steps = whole_number(line.at("steps"));
+    header.population = to_integer(line.at("population"));
+    header.steps = to_integer(line.at("steps"));
     line.at("policy").get_to(header.policy);
     line.at("accountant").get_to(header.accountant);
     header.semantics = parse_named<semantics>(line.at("semantics").get<std::string>());
     line.at("unit").get_to(header.unit);
     line.at("split").get_to(header.split);
     for (const auto& card : line.at("deck")) {
-        header.deck.push_back({card.at("noise_multiplier").get<double>(), whole_number(card.at("steps"))});
+        header.deck.push_back({card.at("noise_multiplier").get<double>(), to_integer(card.at("steps"))});
     }
     header.epsilon_budget = real(line.at("epsilon"));
     header.epsilon_guaranteed = real(line.at("guaranteed_epsilon"));
@@ -125,7 +125,7 @@ header_line parse_header(std::string_view text) try {
     line.at("insecure_reproducible").get_to(header.insecure_reproducible);
     if (header.version >= 3) {
         header.held_out = parse_named<publication>(line.at("held_out").get<std::string>());
-        header.looks.count = whole_number(line.at("looks").at("count"));
+        header.looks.count = to_integer(line.at("looks").at("count"));
         line.at("looks").at("noise_multiplier").get_to(header.looks.noise_multiplier);
     }
     const auto canonical = format(header, out.hash);
@@ -138,11 +138,11 @@ header_line parse_header(std::string_view text) try {
 ledger_line parse_line(std::string_view text) try {
     const json line = parse_object(text);
     ledger_line out{};
-    out.seq = whole_number<std::uint64_t>(line.at("seq"));
-    out.step = whole_number(line.at("step"));
+    out.seq = to_integer<std::uint64_t>(line.at("seq"));
+    out.step = to_integer(line.at("step"));
     line.at("noise_multiplier").get_to(out.noise_multiplier);
     line.at("sample_rate").get_to(out.sample_rate);
-    if (const auto& card = line.at("card"); !card.is_null()) out.card = whole_number<std::size_t>(card);
+    if (const auto& card = line.at("card"); !card.is_null()) out.card = to_integer<std::size_t>(card);
     line.at("prev").get_to(out.prev);
     const auto canonical = format(out);
     check_canonical(text, line, canonical, out.hash);
@@ -158,8 +158,8 @@ bool is_look(std::string_view text) {
 look_line parse_look(std::string_view text) try {
     const json line = parse_object(text);
     look_line out{};
-    out.look = whole_number(line.at("look"));
-    out.step = whole_number(line.at("step"));
+    out.look = to_integer(line.at("look"));
+    out.step = to_integer(line.at("step"));
     line.at("noise_multiplier").get_to(out.noise_multiplier);
     line.at("prev").get_to(out.prev);
     const auto canonical = format(out);

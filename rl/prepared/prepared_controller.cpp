@@ -155,7 +155,7 @@ block_action prepared_controller::decide(const block_observation& seen) {
     splitmix random(terms_.seed, static_cast<std::uint64_t>(decisions_));
     if (mode_ == controller_mode::shuffled) blocks_.push_back(seen.features);
     const auto& shown =
-        blocks_.empty() ? seen.features : blocks_[static_cast<std::size_t>(random.whole(0, std::ssize(blocks_) - 1))];
+        blocks_.empty() ? seen.features : blocks_[static_cast<std::size_t>(random.integer(0, std::ssize(blocks_) - 1))];
     const auto now = make_observation(seen.time, shown);
     last_ = chosen_at(now, seen);
     out.trust = how_->trust(now);

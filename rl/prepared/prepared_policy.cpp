@@ -218,8 +218,8 @@ prepared_policy prepared_policy::read(const models::safetensors_file& file, cons
     prepared_policy made(std::move(out));
     if (const auto words = file.metadata().find(signature_name); words != file.metadata().end()) {
         const auto where = origin + ": " + signature_name;
-        const auto told = parse_object(words->second, where);
-        const json_reader signed_by(told, where);
+        const auto signature = parse_object(words->second, where);
+        const json_reader signed_by(signature, where);
         try {
             made.signature_ = {privacy::verifying_key::from_hex(signed_by.text("key")), signed_by.text("signature")};
         } catch (const error&) {

@@ -26,7 +26,7 @@ class splitmix {
     /// Between two positive numbers, evenly in the logarithm.
     double log_uniform(double low, double high) { return std::exp(uniform(std::log(low), std::log(high))); }
     /// One of `low`, …, `high`.
-    std::int64_t whole(std::int64_t low, std::int64_t high) {
+    std::int64_t integer(std::int64_t low, std::int64_t high) {
         return low + static_cast<std::int64_t>(uniform() * static_cast<double>(high - low + 1));
     }
     /// Standard normal (Box and Muller 1958).

@@ -241,17 +241,12 @@ std::vector<double> median_norms(const bilinear& of, splitmix& random) {
 
 bilinear drawn_bilinear(const bilinear_family& from, double offset, splitmix& random) {
     bilinear out;
-    const auto plan = draw_plan(random);
-    out.interval = plan.interval;
-    out.steps = plan.steps;
-    out.batch = plan.batch;
-    out.epochs = plan.epochs;
-    out.noise_multiplier = plan.noise_multiplier;
-    out.width = random.whole(12, 24);
-    out.rank = random.whole(2, 4);
-    out.words = random.whole(8, 24);
+    draw_plan(out, random);
+    out.width = random.integer(12, 24);
+    out.rank = random.integer(2, 4);
+    out.words = random.integer(8, 24);
     const auto width = static_cast<double>(out.width);
-    out.head = normal_matrix(random.whole(4, 16), out.width, 2 / std::sqrt(width), random);
+    out.head = normal_matrix(random.integer(4, 16), out.width, 2 / std::sqrt(width), random);
     const double decline = random.uniform(from.decline.low, from.decline.high);
     const auto places = at::arange(1, out.width + 1, at::kFloat).pow(-decline);
     out.spread = places / places.square().mean().sqrt();

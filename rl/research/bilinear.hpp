@@ -29,7 +29,7 @@ struct records {
 
 /// h ← (h + tanh((W + 2·B·A)·h))/√2 through n layers, then logits U·h. A [r, d] and B [d, r] of each layer lie one
 /// after the other in θ, as in models/lora.
-struct bilinear final : public task {
+struct bilinear final : public task_plan {
     std::int64_t width = 0, rank = 0;           ///< d, r
     std::int64_t words = 0;                     ///< of a unit
     std::vector<at::Tensor> weights, teachers;  ///< [n] of float32 [d, d]: W, and what W + 2·B·A should be
@@ -37,13 +37,9 @@ struct bilinear final : public task {
     at::Tensor spread;                          ///< float32 [d]: deviations of the inputs' numbers
     at::Tensor start;                           ///< θ at the start, float32 [D]
     std::vector<double> radii;                  ///< [n] C
-    double noise_multiplier = 0;                ///< z
-    double batch = 0, epochs = 0;               ///< B, B·T/N
-    std::int64_t steps = 0, interval = 0;       ///< T, and K, of which it is a multiple
     double rate = 0;                            ///< mean rate; sums are divided by B and C
 
     std::unique_ptr<episode> begin(const schedule& fixed, std::uint64_t seed) const override;
-    std::int64_t blocks() const override { return steps / interval; }
 
     std::size_t adapters() const { return weights.size(); }
     std::vector<privacy::segment> segments() const;  ///< of θ, an adapter each

@@ -72,12 +72,7 @@ double compute_sum(const std::vector<double>& values, std::size_t begin, std::si
 
 quadratics drawn_quadratics(const family& from, double offset, splitmix& random) {
     quadratics out;
-    const auto plan = draw_plan(random);
-    out.interval = plan.interval;
-    out.steps = plan.steps;
-    out.batch = plan.batch;
-    out.epochs = plan.epochs;
-    out.noise_multiplier = plan.noise_multiplier;
+    draw_plan(out, random);
     const double public_distance = random.log_uniform(0.02, 0.3);
     std::vector<double> gradients;  // squares of the mean gradient's numbers
     double excess = 0;
@@ -128,18 +123,16 @@ double drawn(const range& from, splitmix& random) {
 }
 
 std::int64_t draw_integer(const range& from, splitmix& random) {
-    return random.whole(std::llround(from.low), std::llround(from.high));
+    return random.integer(std::llround(from.low), std::llround(from.high));
 }
 
-drawn_plan draw_plan(splitmix& random) {
-    drawn_plan out{};
+void draw_plan(task_plan& out, splitmix& random) {
     out.interval = steps_per_block;
     out.steps = steps_per_block * draw_integer({16, 32}, random);
     out.batch = drawn({8, 64}, random);
     out.epochs = drawn({0.05, 5}, random);  // a run of some hundred steps sees a part of a large table only
     out.noise_multiplier =
         compute_noise_multiplier(drawn({0.5, 8}, random), out.epochs, static_cast<double>(out.steps));
-    return out;
 }
 
 std::vector<family> families() {

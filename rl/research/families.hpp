@@ -18,9 +18,18 @@ namespace rldp::rl {
 // of ½h·θ² over D numbers in n adapters; a unit's gradient on a number has mean h·θ and variance σ²·h, as the Fisher
 // information has it. Plain arithmetic, some 10 ns a number and step.
 
+/// What a deployment knows of its run.
+struct task_plan : public task {
+    std::int64_t steps = 0, interval = 0;  ///< T, and K, of which it is a multiple
+    double batch = 0, epochs = 0;          ///< B, expected units of a step, and B·T/N
+    double noise_multiplier = 0;           ///< z: noise of deviation z·C/w enters an adapter's sum, w² its share
+
+    std::int64_t blocks() const override { return steps / interval; }
+};
+
 enum class optimiser { adam, sgd };  ///< adam: models::adamw's, without decay; sgd: for tests that know the answer
 
-struct quadratics final : public task {
+struct quadratics final : public task_plan {
     std::vector<std::size_t> sizes;     ///< [n] numbers of each adapter, sum D
     std::vector<double> radii;          ///< [n] C. Of clipping, only the mean is simulated: by min(1, C/√E|g|²)
     std::vector<double> weight_norms;   ///< [n] of the weights at the start, across to where θ moves
@@ -30,16 +39,10 @@ struct quadratics final : public task {
     double public_floor = 1;            ///< that loss there, nats
     bool probed = true;                 ///< whether there are public records
     double unit_noise = 0;              ///< σ²
-    double noise_multiplier = 0;        ///< z: noise of deviation z·C/w enters an adapter's sum, w² its share
-    double batch = 0;                   ///< B, expected units of a step
-    double epochs = 0;                  ///< B·T/N
-    std::int64_t steps = 0;             ///< T, a multiple of the interval and more
-    std::int64_t interval = 0;          ///< K
     double rate = 0;                    ///< mean rate that the task was tuned to; sums are divided by B and C
     optimiser how = optimiser::adam;
 
     std::unique_ptr<episode> begin(const schedule& fixed, std::uint64_t seed) const override;
-    std::int64_t blocks() const override { return steps / interval; }
 };
 
 // Families. Where made-up tasks come from. What a deployment knows of its run (ε, B, T, adapters) and what it doesn't
@@ -52,14 +55,9 @@ struct range {
 
 inline constexpr std::int64_t steps_per_block = 4;
 
-/// What a deployment knows of its run, from the same ranges for every family.
-struct drawn_plan {
-    std::int64_t steps, interval;
-    double batch, epochs;     ///< B, B·T/N
-    double noise_multiplier;  ///< z, of ε and δ = 1e-5
-};
-/// Blocks of four steps, 16 to 32; B of 8 to 64, a twentieth of an epoch to five, ε of 0.5 to 8.
-drawn_plan draw_plan(splitmix& random);
+/// From the same ranges for every family: blocks of four steps, 16 to 32; B of 8 to 64, a twentieth of an epoch to
+/// five, ε of 0.5 to 8 at δ = 1e-5.
+void draw_plan(task_plan& out, splitmix& random);
 
 /// Evenly in the logarithm.
 double drawn(const range& from, splitmix& random);

@@ -113,12 +113,12 @@ std::string to_json(const metrics_line& line) {
 metrics_line parse_metrics_line(const std::string& text) try {
     const auto in = json::parse(text);
     metrics_line line;
-    line.step = whole_number(in.at("step"));
+    line.step = to_integer(in.at("step"));
     if (line.step < 0) refuse("metrics line: step is negative; it counts from 0");
     if (in.contains("noise_multiplier")) line.noise_multiplier = number_from(in["noise_multiplier"]);
     if (in.contains("radii")) line.radii = numbers_from(in["radii"]);
     if (in.contains("progress_step"))  // without it nobody knows of which steps the ε is
-        line.progress = {number_from(in.at("progress_epsilon")), whole_number(in["progress_step"])};
+        line.progress = {number_from(in.at("progress_epsilon")), to_integer(in["progress_step"])};
     take(in, line);
     if (in.contains("steered")) {
         const auto& set = in["steered"];

@@ -11,9 +11,9 @@ namespace rldp::eval {
 namespace {
 
 /// What is wrong with a line that is not of the run whose ledger that is; empty: nothing, or it names none.
-std::string foreign(const std::filesystem::path& path, const stored_line& one, const privacy::ledger_content& book) {
+std::string foreign(const std::filesystem::path& path, const stored_line& one, const privacy::ledger_content& ledger) {
     if (one.line.ledger.empty()) return {};
-    const auto own = book.find_hash(one.line.step);
+    const auto own = ledger.find_hash(one.line.step);
     if (one.line.ledger == own) return {};
     return fmt::format("{}:{}: is of another run: it names line {:.12}… of a ledger, {}", path.string(), one.number,
                        one.line.ledger,
@@ -23,14 +23,14 @@ std::string foreign(const std::filesystem::path& path, const stored_line& one, c
 
 }  // namespace
 
-found_log find_log(const std::filesystem::path& path, const privacy::ledger_content& book, std::int64_t last) {
+found_log find_log(const std::filesystem::path& path, const privacy::ledger_content& ledger, std::int64_t last) {
     found_log out;
     if (!std::filesystem::exists(path))
         out.wrong = path.string() + ": is missing";
     else
         each_line(path, [&](stored_line& one) {
             if (one.damage.empty() && one.line.step > last) return;
-            if (one.damage.empty()) one.damage = foreign(path, one, book);
+            if (one.damage.empty()) one.damage = foreign(path, one, ledger);
             if (!one.damage.empty()) {
                 if (out.wrong.empty()) out.wrong = one.damage;
                 return;
@@ -46,10 +46,10 @@ found_log find_log(const std::filesystem::path& path, const privacy::ledger_cont
     return out;
 }
 
-metrics_line lost_line(const privacy::ledger_content& book, std::int64_t step) {
+metrics_line lost_line(const privacy::ledger_content& ledger, std::int64_t step) {
     metrics_line out;
     out.step = step;
-    out.ledger = book.find_hash(step);
+    out.ledger = ledger.find_hash(step);
     out.lost = true;
     return out;
 }
@@ -73,15 +73,15 @@ std::string steps_in_words(const std::vector<std::int64_t>& steps) {
     return out;
 }
 
-checked_log check_log(const std::filesystem::path& path, const privacy::ledger_content& book) {
+checked_log check_log(const std::filesystem::path& path, const privacy::ledger_content& ledger) {
     checked_log out;
     if (!std::filesystem::exists(path))
         refuse(fmt::format("{}: is missing; it has a line for each of the {} steps charged", path.string(),
-                           book.charges.size()));
-    const auto& charges = book.charges;
+                           ledger.charges.size()));
+    const auto& charges = ledger.charges;
     each_line(path, [&](stored_line& one) {
         const auto& line = one.line;
-        if (one.damage.empty()) one.damage = foreign(path, one, book);
+        if (one.damage.empty()) one.damage = foreign(path, one, ledger);
         if (!one.damage.empty()) refuse(one.damage);
         if (line.ledger.empty()) ++out.unnamed;
         if (line.lost) out.lost.push_back(line.step);

@@ -19,10 +19,10 @@ struct found_log {
 
 /// The lines of steps up to and with `last`, wherever they stand: those of later steps are made again. A line of step 0
 /// is there only where held-out units were looked at before the first step.
-found_log find_log(const std::filesystem::path& path, const privacy::ledger_content& book, std::int64_t last);
+found_log find_log(const std::filesystem::path& path, const privacy::ledger_content& ledger, std::int64_t last);
 
 /// What stands for the line of a step that is lost.
-metrics_line lost_line(const privacy::ledger_content& book, std::int64_t step);
+metrics_line lost_line(const privacy::ledger_content& ledger, std::int64_t step);
 
 /// "step 3", "steps 3, 10 to 14 and 20".
 std::string steps_in_words(const std::vector<std::int64_t>& steps);
@@ -35,6 +35,6 @@ struct checked_log {
 
 /// That it is the whole log of the run whose ledger that is: one line for every charged step, in order. Errors:
 /// bad_input naming the first line that is none of it, or is missing.
-checked_log check_log(const std::filesystem::path& path, const privacy::ledger_content& book);
+checked_log check_log(const std::filesystem::path& path, const privacy::ledger_content& ledger);
 
 }  // namespace rldp::eval

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <variant>
 
 #include "base/strict_json.hpp"
 #include "run/artifacts/json_number.hpp"
@@ -29,6 +30,40 @@ std::optional<double> optional_number(const json& in, const char* key) {
     if (!in.contains(key)) return std::nullopt;
     return number_from(in.at(key));
 }
+
+void take(const json& in, const char* key, std::optional<double>& value) {
+    value = optional_number(in, key);
+}
+
+void take(const json& in, const char* key, std::optional<interval>& value) {
+    value = optional_interval(in, key);
+}
+
+/// Figures of held-out units, in the file's order: each is absent where it was not found.
+struct figure {
+    const char* key;
+    std::variant<std::optional<double> run_summary::*, std::optional<interval> run_summary::*> member;
+};
+constexpr figure figures[] = {
+    {"perplexity_before_in", &run_summary::perplexity_before_in},
+    {"perplexity_after", &run_summary::perplexity_after},
+    {"perplexity_after_in", &run_summary::perplexity_after_in},
+    {"perplexity_best", &run_summary::perplexity_best},
+    {"template_perplexity", &run_summary::template_perplexity},
+    {"value_nats_before", &run_summary::value_nats_before},
+    {"value_nats_after", &run_summary::value_nats_after},
+    {"value_token_nats_before", &run_summary::value_token_nats_before},
+    {"value_token_nats_before_in", &run_summary::value_token_nats_before_in},
+    {"value_token_nats_after", &run_summary::value_token_nats_after},
+    {"value_token_nats_after_in", &run_summary::value_token_nats_after_in},
+    {"accuracy_before", &run_summary::accuracy_before},
+    {"accuracy_after", &run_summary::accuracy_after},
+    {"accuracy_before_in", &run_summary::accuracy_before_in},
+    {"accuracy_after_in", &run_summary::accuracy_after_in},
+    {"marginal_nats", &run_summary::marginal_nats},
+    {"bits_per_byte_before", &run_summary::bits_per_byte_before},
+    {"bits_per_byte_after", &run_summary::bits_per_byte_after},
+};
 
 }  // namespace
 
@@ -59,24 +94,7 @@ std::string to_json(const run_summary& s) {
                 {"held_out", name_of(s.held_out)}};
     if (s.looks > 0) out["looks"] = {{"count", s.looks}, {"noise_multiplier", s.looks_noise_multiplier}};
     if (!std::isnan(s.perplexity_before)) put(out, "perplexity_before", s.perplexity_before);
-    put(out, "perplexity_before_in", s.perplexity_before_in);
-    put(out, "perplexity_after", s.perplexity_after);
-    put(out, "perplexity_after_in", s.perplexity_after_in);
-    put(out, "perplexity_best", s.perplexity_best);
-    put(out, "template_perplexity", s.template_perplexity);
-    put(out, "value_nats_before", s.value_nats_before);
-    put(out, "value_nats_after", s.value_nats_after);
-    put(out, "value_token_nats_before", s.value_token_nats_before);
-    put(out, "value_token_nats_before_in", s.value_token_nats_before_in);
-    put(out, "value_token_nats_after", s.value_token_nats_after);
-    put(out, "value_token_nats_after_in", s.value_token_nats_after_in);
-    put(out, "accuracy_before", s.accuracy_before);
-    put(out, "accuracy_after", s.accuracy_after);
-    put(out, "accuracy_before_in", s.accuracy_before_in);
-    put(out, "accuracy_after_in", s.accuracy_after_in);
-    put(out, "marginal_nats", s.marginal_nats);
-    put(out, "bits_per_byte_before", s.bits_per_byte_before);
-    put(out, "bits_per_byte_after", s.bits_per_byte_after);
+    for (const auto& one : figures) std::visit([&](const auto member) { put(out, one.key, s.*member); }, one.member);
     if (s.target) out["target"] = to_json(*s.target);
     out["epsilon_budget"] = json_number(s.epsilon_budget);
     out["delta"] = json_number(s.delta);
@@ -118,35 +136,18 @@ run_summary parse_summary(const std::string& text) try {
     s.model = in.value("model", "");
     s.data = in.value("data", "");
     s.how = ending_from(in.at("status").get<std::string>());
-    s.steps_planned = whole_number(in.at("steps_planned"));
-    s.steps_done = whole_number(in.at("steps_done"));
-    s.units = whole_number(in.at("units"));
-    s.trainable_parameters = whole_number(in.at("trainable_parameters"));
+    s.steps_planned = to_integer(in.at("steps_planned"));
+    s.steps_done = to_integer(in.at("steps_done"));
+    s.units = to_integer(in.at("units"));
+    s.trainable_parameters = to_integer(in.at("trainable_parameters"));
     in.at("groups").get_to(s.groups);
     s.held_out = parse_named<publication>(in.value("held_out", "raw"));
     if (in.contains("looks")) {
-        s.looks = whole_number(in["looks"].at("count"));
+        s.looks = to_integer(in["looks"].at("count"));
         in["looks"].at("noise_multiplier").get_to(s.looks_noise_multiplier);
     }
     s.perplexity_before = optional_number(in, "perplexity_before").value_or(std::nan(""));
-    s.perplexity_before_in = optional_interval(in, "perplexity_before_in");
-    s.perplexity_after_in = optional_interval(in, "perplexity_after_in");
-    s.value_token_nats_before = optional_number(in, "value_token_nats_before");
-    s.value_token_nats_before_in = optional_interval(in, "value_token_nats_before_in");
-    s.value_token_nats_after = optional_number(in, "value_token_nats_after");
-    s.value_token_nats_after_in = optional_interval(in, "value_token_nats_after_in");
-    s.accuracy_before = optional_number(in, "accuracy_before");
-    s.accuracy_after = optional_number(in, "accuracy_after");
-    s.accuracy_before_in = optional_interval(in, "accuracy_before_in");
-    s.accuracy_after_in = optional_interval(in, "accuracy_after_in");
-    s.perplexity_after = optional_number(in, "perplexity_after");
-    s.perplexity_best = optional_number(in, "perplexity_best");
-    s.template_perplexity = optional_number(in, "template_perplexity");
-    s.value_nats_before = optional_number(in, "value_nats_before");
-    s.value_nats_after = optional_number(in, "value_nats_after");
-    s.marginal_nats = optional_number(in, "marginal_nats");
-    s.bits_per_byte_before = optional_number(in, "bits_per_byte_before");
-    s.bits_per_byte_after = optional_number(in, "bits_per_byte_after");
+    for (const auto& one : figures) std::visit([&](const auto member) { take(in, one.key, s.*member); }, one.member);
     if (in.contains("target")) {
         const auto& target = in["target"];
         s.target = run_summary::target_scores{.column = target.at("column").get<std::string>(),
@@ -167,7 +168,7 @@ run_summary parse_summary(const std::string& text) try {
     s.method = in.value("method", "");
     in.at("policy").get_to(s.policy);
     for (const auto& level : in.at("deck"))
-        s.deck.emplace_back(level.at("noise_multiplier").get<double>(), whole_number(level.at("steps")));
+        s.deck.emplace_back(level.at("noise_multiplier").get<double>(), to_integer(level.at("steps")));
     in.at("allocation").get_to(s.allocation);
     s.semantics = parse_named<semantics>(in.at("semantics").get<std::string>());
     in.at("unit").get_to(s.unit);
@@ -177,7 +178,7 @@ run_summary parse_summary(const std::string& text) try {
     s.tight_epsilon_as_released = optional_number(in, "tight_epsilon_as_released");
     s.kept = in.value("kept_iterate", "");
     s.controller = in.value("controller", std::vector<std::string>());
-    if (in.contains("base_parameters")) s.base_parameters = whole_number(in.at("base_parameters"));
+    if (in.contains("base_parameters")) s.base_parameters = to_integer(in.at("base_parameters"));
     s.samples = in.value("samples", std::vector<std::string>());
     in.at("warnings").get_to(s.warnings);
     return s;

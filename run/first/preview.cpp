@@ -27,17 +27,19 @@ text_range find_kept_range(const std::string& text, const std::vector<std::int32
     return {0, (*ends)[most - 1]};
 }
 
-previewed_record shown(const data::record& told, const models::tokenizer& words, std::int64_t max_tokens, bool tail) {
+previewed_record shown(const data::record& rendered, const models::tokenizer& words, std::int64_t max_tokens,
+                       bool tail) {
     previewed_record out;
-    out.text = told.text;
-    auto tokens = words.encode(told.text);
+    out.text = rendered.text;
+    auto tokens = words.encode(rendered.text);
     out.tokens = std::ssize(tokens);
     out.cut = out.tokens > max_tokens;
-    out.kept = find_kept_range(told.text, tokens, words, max_tokens, tail);
-    mark_values(told, words, tokens);
+    out.kept = find_kept_range(rendered.text, tokens, words, max_tokens, tail);
+    mark_values(rendered, words, tokens);
     out.value_tokens = std::count_if(tokens.begin(), tokens.end(), models::is_marked);
-    for (const auto& part : told.clauses) out.values.insert(out.values.end(), part.values.begin(), part.values.end());
-    out.values.insert(out.values.end(), told.answers.begin(), told.answers.end());
+    for (const auto& part : rendered.clauses)
+        out.values.insert(out.values.end(), part.values.begin(), part.values.end());
+    out.values.insert(out.values.end(), rendered.answers.begin(), rendered.answers.end());
     std::sort(out.values.begin(), out.values.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
     return out;
 }
@@ -69,12 +71,12 @@ preview make_preview(const config::reading_spec& spec, std::size_t count) {
         const auto block = stream->next();
         if (!block) break;
         for (std::size_t i = 0; i < block->size() && lengths.size() < most; ++i) {
-            const auto told = block->at(i);
+            const auto rendered = block->at(i);
             if (out.records.size() < count) {
-                out.records.push_back(shown(told, *words, out.max_tokens, spec.data.keep == kept_end::tail));
+                out.records.push_back(shown(rendered, *words, out.max_tokens, spec.data.keep == kept_end::tail));
                 lengths.push_back(out.records.back().tokens);
             } else {
-                lengths.push_back(std::ssize(words->encode(told.text)));
+                lengths.push_back(std::ssize(words->encode(rendered.text)));
             }
         }
     }

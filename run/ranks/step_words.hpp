@@ -18,8 +18,8 @@ struct heard_step {
     privacy::step_order order;
     at::Tensor adapter;  ///< float32 [D] on the CPU
 };
-/// The next step, charged in `book` too; nothing at the end. Errors: as team::broadcast; bad_input for a charge that is
-/// not the next.
-std::optional<heard_step> hear_step(team& from, privacy::ledger_copy& book);
+/// The next step, charged in `ledger` too; nothing at the end. Errors: as team::broadcast; bad_input for a charge that
+/// is not the next.
+std::optional<heard_step> hear_step(team& from, privacy::ledger_copy& ledger);
 
 }  // namespace rldp::ranks

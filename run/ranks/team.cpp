@@ -147,7 +147,7 @@ void tell_end(team& to) {
     to.leave();
 }
 
-std::optional<heard_step> hear_step(team& from, privacy::ledger_copy& book) {
+std::optional<heard_step> hear_step(team& from, privacy::ledger_copy& ledger) {
     const auto said = from.broadcast();
     if (said.empty()) {
         from.leave();
@@ -155,9 +155,9 @@ std::optional<heard_step> hear_step(team& from, privacy::ledger_copy& book) {
     }
     const std::string_view all = said;
     const auto lines = all.find(end_of_lines);
-    auto told = privacy::parse_step(all.substr(lines + end_of_lines.size()));
-    return heard_step{{book.add(all.substr(0, lines)), std::move(told.terms), std::move(told.probes)},
-                      std::move(told.adapter)};
+    auto step = privacy::parse_step(all.substr(lines + end_of_lines.size()));
+    return heard_step{{ledger.add(all.substr(0, lines)), std::move(step.terms), std::move(step.probes)},
+                      std::move(step.adapter)};
 }
 
 }  // namespace rldp::ranks

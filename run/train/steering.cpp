@@ -125,9 +125,9 @@ privacy::step_terms steered::next_terms(double noise_multiplier) const {
 
 at::Tensor steered::absorb(const privacy::release& value) {
     auto out = estimate(value.gradient);
-    const bool told = !value.statistics.empty() || value.unsound;
-    if (told) tracker_.add(value);
-    if (told && value.charged->step <= config_.warmup) follow_medians();
+    const bool has_statistics = !value.statistics.empty() || value.unsound;
+    if (has_statistics) tracker_.add(value);
+    if (has_statistics && value.charged->step <= config_.warmup) follow_medians();
     return out;
 }
 

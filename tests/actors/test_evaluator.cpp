@@ -8,6 +8,7 @@
 #include "base/files.hpp"
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
+#include "tests/actors/quiet_hub.hpp"
 #include "tests/catch.hpp"
 
 using namespace rldp;
@@ -16,21 +17,12 @@ using namespace rldp::testing;
 
 namespace {
 
-using evaluations_told = std::vector<std::pair<std::int64_t, eval::scores>>;
+using evaluations_heard = std::vector<std::pair<std::int64_t, eval::scores>>;
 
-hub_actor hub_that_hears(deterministic& run, evaluations_told& told) {
-    return run.spawn([&told](hub_actor::pointer) -> hub_actor::behavior_type {
-        return {
-            [](subscribe_atom, const display_actor&) { return run_view{}; },
-            [](ack_atom) {},
-            [](announce_atom, const run_header&) {},
-            [](metrics_atom, const eval::metrics_line&) {},
-            [](progress_atom, std::int64_t, double, bool) {},
-            [](evaluate_atom, std::int64_t) {},
-            [&told](evaluated_atom, std::int64_t step, const eval::scores& found) { told.emplace_back(step, found); },
-            [](sync_atom) {},
-            [](state_atom, const std::string&) {},
-            [](tick_atom) {}};
+hub_actor hub_that_hears(deterministic& run, evaluations_heard& heard) {
+    return run.spawn([&heard](hub_actor::pointer) {
+        return make_quiet_hub(
+            {.evaluated = [&heard](std::int64_t step, const eval::scores& found) { heard.emplace_back(step, found); }});
     });
 }
 
@@ -49,9 +41,9 @@ eval::held_out some_records(int count) {
 
 struct evaluated : deterministic {
     evaluated(eval::held_out given, publication publish, double noise_multiplier = 1e-9)
-        : book(publish == publication::noised ? looked_at(4, noise_multiplier) : looked_at(1, 1)),
+        : ledger(publish == publication::noised ? looked_at(4, noise_multiplier) : looked_at(1, 1)),
           records(std::make_shared<eval::held_out>(std::move(given))),
-          hub(hub_that_hears(*this, told)),
+          hub(hub_that_hears(*this, heard)),
           actor(again(publish)) {}
 
     evaluator_actor again(publication publish) {
@@ -68,7 +60,7 @@ struct evaluated : deterministic {
                      trusted<std::shared_ptr<const secrets>>(tiny_secrets(4)), how, hub, log.logger, stop.get_token());
     }
     std::vector<privacy::look_release> logged() const {
-        return looks_log::read(scratch / "looks", privacy::file_seal(tiny_secrets(4)->key), book);
+        return looks_log::read(scratch / "looks", privacy::file_seal(tiny_secrets(4)->key), ledger);
     }
     eval::scores exact(const at::Tensor& adapter) const {
         return eval::score_held_out(*model.base, &model.layout, &adapter, records->sequences, {.batch = 4});
@@ -79,9 +71,9 @@ struct evaluated : deterministic {
     captured_log log;
     std::stop_source stop;
     run_model model = tiny_model();
-    privacy::ledger_content book;
+    privacy::ledger_content ledger;
     std::shared_ptr<const eval::held_out> records;
-    evaluations_told told;
+    evaluations_heard heard;
     hub_actor hub;
     evaluator_actor actor;
 };
@@ -99,14 +91,14 @@ TEST_CASE("where exact figures are published, the hub hears them and the owner h
     run.self->send(run.actor, evaluate_atom::value, snapshot{0, run.model.initial_adapter});
     run.self->send(run.actor, evaluate_atom::value, snapshot{7, other});
     const auto all = run.ask<evaluations>(run.actor, settle_atom::value, snapshot{7, other});
-    REQUIRE(run.told.size() == 2);
-    CHECK(run.told[0].second.perplexity == Approx(run.exact(run.model.initial_adapter).perplexity));
-    CHECK(run.told[1].second.perplexity == Approx(run.exact(other).perplexity));
-    CHECK_FALSE(run.told[1].second.perplexity_in);
+    REQUIRE(run.heard.size() == 2);
+    CHECK(run.heard[0].second.perplexity == Approx(run.exact(run.model.initial_adapter).perplexity));
+    CHECK(run.heard[1].second.perplexity == Approx(run.exact(other).perplexity));
+    CHECK_FALSE(run.heard[1].second.perplexity_in);
     REQUIRE(all);
-    CHECK(all->before->perplexity == run.told[0].second.perplexity);
+    CHECK(all->before->perplexity == run.heard[0].second.perplexity);
     CHECK(all->last->bits_per_byte == run.records->bits_per_byte(all->last->perplexity));
-    CHECK(all->best->perplexity == std::min(run.told[0].second.perplexity, run.told[1].second.perplexity));
+    CHECK(all->best->perplexity == std::min(run.heard[0].second.perplexity, run.heard[1].second.perplexity));
     CHECK_FALSE(all->predicted);
     CHECK(run.owners().at("evaluations").size() == 2);
 }
@@ -117,7 +109,7 @@ TEST_CASE("where nothing is published, the owner alone hears of held-out units")
     const auto all = run.ask<evaluations>(run.actor, settle_atom::value, snapshot{7, run.model.initial_adapter});
     REQUIRE(all);
     CHECK_FALSE(all->last);
-    CHECK(run.told.empty());
+    CHECK(run.heard.empty());
     CHECK(run.owners().at("evaluations").at(0).at("perplexity") ==
           Approx(run.exact(run.model.initial_adapter).perplexity));
     evaluated nobody({}, publication::none);
@@ -127,16 +119,16 @@ TEST_CASE("where nothing is published, the owner alone hears of held-out units")
 TEST_CASE("a look releases the mean over units, logs it before the hub hears, and is gone on from") {
     evaluated run(some_records(9), publication::noised);
     const auto other = changed(run.model);
-    REQUIRE(run.ask<std::int64_t>(run.actor, look_atom::value, run.book.looks[0], snapshot{0, other}) == 0);
+    REQUIRE(run.ask<std::int64_t>(run.actor, look_atom::value, run.ledger.looks[0], snapshot{0, other}) == 0);
     double mean = 0;  // every unit weighs the same, whatever its records
     for (std::size_t u = 0; u < 9; ++u) {
         const auto alone = std::vector<models::sequence>{run.records->sequences[run.records->first[u]]};
         mean += std::log(eval::score_held_out(*run.model.base, &run.model.layout, &other, alone, {}).perplexity) / 9;
     }
-    REQUIRE(run.told.size() == 1);
-    CHECK(std::log(run.told[0].second.perplexity) == Approx(mean).epsilon(1e-5));
-    REQUIRE(run.told[0].second.perplexity_in);
-    CHECK(run.told[0].second.perplexity_in->low <= run.told[0].second.perplexity);
+    REQUIRE(run.heard.size() == 1);
+    CHECK(std::log(run.heard[0].second.perplexity) == Approx(mean).epsilon(1e-5));
+    REQUIRE(run.heard[0].second.perplexity_in);
+    CHECK(run.heard[0].second.perplexity_in->low <= run.heard[0].second.perplexity);
     const auto logged = run.logged();
     REQUIRE(logged.size() == 1);
     CHECK(logged[0].frame.nats.centre == 2.5);
@@ -145,7 +137,7 @@ TEST_CASE("a look releases the mean over units, logs it before the hub hears, an
 
     // The next one, of another process, expects less than this one found.
     const auto resumed = run.again(publication::noised);
-    REQUIRE(run.ask<std::int64_t>(resumed, look_atom::value, run.book.looks[1], snapshot{1, other}));
+    REQUIRE(run.ask<std::int64_t>(resumed, look_atom::value, run.ledger.looks[1], snapshot{1, other}));
     const auto both = run.logged();
     REQUIRE(both.size() == 2);
     CHECK(both[1].frame.nats.centre == Approx(mean / 2).epsilon(1e-5));
@@ -156,9 +148,9 @@ TEST_CASE("a record that can't be computed counts as zero in a look, and ends no
     records.sequences[records.first[4]] = {3, 1000, 2};  // no such token: the model throws
     evaluated run(records, publication::noised);
     const auto adapter = changed(run.model);
-    REQUIRE(run.ask<std::int64_t>(run.actor, look_atom::value, run.book.looks[0], snapshot{0, adapter}) == 0);
-    REQUIRE(run.told.size() == 1);
-    CHECK(std::isfinite(run.told[0].second.perplexity));
+    REQUIRE(run.ask<std::int64_t>(run.actor, look_atom::value, run.ledger.looks[0], snapshot{0, adapter}) == 0);
+    REQUIRE(run.heard.size() == 1);
+    CHECK(std::isfinite(run.heard[0].second.perplexity));
     CHECK(run.owners().at("evaluations").at(0).at("units") == 8);
 
     eval::held_out nothing;  // answers are to be predicted, and there are none
@@ -202,8 +194,8 @@ TEST_CASE("of declared classes a look tells the share that is guessed right, of 
         records.target->declared = declared;
         evaluated run(records, publication::noised);
         const auto adapter = changed(run.model);
-        REQUIRE(run.ask<std::int64_t>(run.actor, look_atom::value, run.book.looks[0], snapshot{0, adapter}) == 0);
-        CHECK(run.told.at(0).second.accuracy.has_value() == declared);
+        REQUIRE(run.ask<std::int64_t>(run.actor, look_atom::value, run.ledger.looks[0], snapshot{0, adapter}) == 0);
+        CHECK(run.heard.at(0).second.accuracy.has_value() == declared);
         const auto all = run.ask<evaluations>(run.actor, settle_atom::value, snapshot{3, adapter});
         REQUIRE(all);
         CHECK_FALSE(all->predicted);
@@ -213,7 +205,7 @@ TEST_CASE("of declared classes a look tells the share that is guessed right, of 
         double right = 0;
         const auto found = eval::look_at(*run.model.base, &run.model.layout, &adapter, *run.records, {});
         for (const auto& unit : found.units) right += *unit.hits / 12;
-        CHECK(*run.told[0].second.accuracy == Approx(right).margin(1e-6));
+        CHECK(*run.heard[0].second.accuracy == Approx(right).margin(1e-6));
     }
 }
 
@@ -249,17 +241,17 @@ TEST_CASE("an exact evaluation that nobody waits for any more tells nothing, and
     const auto whole = run.ask<evaluations>(run.actor, settle_atom::value, snapshot{});
     REQUIRE(whole);
     CHECK_FALSE(whole->stopped);
-    CHECK(run.told.size() == 1);
+    CHECK(run.heard.size() == 1);
     run.stop.request_stop();
     CHECK(run.ask<std::int64_t>(run.actor, evaluate_atom::value, snapshot{7, run.model.initial_adapter}) == 7);
     const auto all = run.ask<evaluations>(run.actor, settle_atom::value, snapshot{7, run.model.initial_adapter});
     REQUIRE(all);
     CHECK(all->stopped);
-    CHECK(run.told.size() == 1);
+    CHECK(run.heard.size() == 1);
 
     evaluated looking(some_records(9), publication::noised);
     looking.stop.request_stop();
-    REQUIRE(looking.ask<std::int64_t>(looking.actor, look_atom::value, looking.book.looks[0],
+    REQUIRE(looking.ask<std::int64_t>(looking.actor, look_atom::value, looking.ledger.looks[0],
                                       snapshot{0, looking.model.initial_adapter}) == 0);
-    CHECK(looking.told.size() == 1);
+    CHECK(looking.heard.size() == 1);
 }

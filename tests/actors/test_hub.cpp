@@ -230,9 +230,9 @@ TEST_CASE(
 
 // Else the place of an evaluation among the steps tells how long it took.
 TEST_CASE("what happens after an evaluation began is logged and told after it, however long it takes") {
-    std::vector<std::string> told;
+    std::vector<std::string> heard;
     const show tell = [&](const run_view& seen) {
-        told.push_back(std::to_string(seen.step) + " " + std::to_string(seen.evaluated_step));
+        heard.push_back(std::to_string(seen.step) + " " + std::to_string(seen.evaluated_step));
     };
     watched_hub side({make_line(3, 2)}, tell, {3});
     const auto logged = [&] {
@@ -257,7 +257,7 @@ TEST_CASE("what happens after an evaluation began is logged and told after it, h
     step(5);
     step(6);
     CHECK(logged() == "334");
-    CHECK(told == std::vector<std::string>{"4 3"});
+    CHECK(heard == std::vector<std::string>{"4 3"});
     side.self->send(side.hub, sync_atom::value);  // a checkpoint must not be ahead of the log
     side.run();
     CHECK(logged() == "33456");
@@ -265,14 +265,14 @@ TEST_CASE("what happens after an evaluation began is logged and told after it, h
     evaluated(4);
     CHECK(logged() == "3345647");
     step(8);
-    CHECK(told == std::vector<std::string>{"4 3", "5 3", "6 3", "7 4", "8 4"});
+    CHECK(heard == std::vector<std::string>{"4 3", "5 3", "6 3", "7 4", "8 4"});
     side.self->send(side.hub, evaluate_atom::value, std::int64_t{8});
     step(9);
     side.self->send(side.hub, state_atom::value, std::string("stopping"));
     side.run();
-    CHECK(told.size() == 5);
+    CHECK(heard.size() == 5);
     side.self->send(side.hub, state_atom::value, std::string("done"));
     side.run();
     CHECK(logged() == "3456789");
-    CHECK(told.size() == 8);
+    CHECK(heard.size() == 8);
 }

@@ -27,6 +27,7 @@
 #include "run/checkpoint.hpp"
 #include "run/run_end.hpp"
 #include "tests/actors/fixtures.hpp"
+#include "tests/actors/quiet_hub.hpp"
 #include "tests/actors/small_runs.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
@@ -293,20 +294,14 @@ TEST_CASE("a run that is stopped while its last adapter is evaluated is not done
     std::optional<supervisor_actor> running;
     std::promise<void> wired;
     const auto ready = wired.get_future().share();
-    const auto hub = system.spawn([&](hub_actor::pointer it) -> hub_actor::behavior_type {
-        return {[](subscribe_atom, const display_actor&) { return run_view{}; },
-                [](ack_atom) {},
-                [](announce_atom, const run_header&) {},
-                [](metrics_atom, const eval::metrics_line&) {},
-                [&, it](progress_atom, std::int64_t step, double, bool) {
-                    ready.wait();
-                    if (step == 12) it->send(*running, stop_atom::value);  // the last evaluation begins now
-                },
-                [](evaluate_atom, std::int64_t) {},
-                [&](evaluated_atom, std::int64_t step, const eval::scores&) { evaluated.insert(step); },
-                [](sync_atom) {},
-                [](state_atom, const std::string&) {},
-                [](tick_atom) {}};
+    const auto hub = system.spawn([&](hub_actor::pointer it) {
+        return make_quiet_hub({.progress =
+                                   [&, it](std::int64_t step) {
+                                       ready.wait();
+                                       if (step == 12)
+                                           it->send(*running, stop_atom::value);  // the last evaluation begins now
+                                   },
+                               .evaluated = [&](std::int64_t step, const eval::scores&) { evaluated.insert(step); }});
     });
     running = system.spawn(make_supervisor, opened, hub);
     wired.set_value();

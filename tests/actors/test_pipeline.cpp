@@ -12,6 +12,7 @@
 #include "privacy/spending/ledger.hpp"
 #include "run/artifacts/metrics.hpp"
 #include "tests/actors/fixtures.hpp"
+#include "tests/actors/quiet_hub.hpp"
 #include "tests/actors/small_runs.hpp"
 #include "tests/catch.hpp"
 
@@ -111,18 +112,9 @@ TEST_CASE("a hub that dies ends the run: its log would stand still unnoticed") {
     settings.set("logger.file-verbosity", caf::atom("quiet"));
     caf::actor_system system(settings);
     const caf::scoped_actor self(system);
-    const auto hub = system.spawn([](hub_actor::pointer) -> hub_actor::behavior_type {
-        return {
-            [](subscribe_atom, const display_actor&) { return run_view{}; },
-            [](ack_atom) {},
-            [](announce_atom, const run_header&) {},
-            [](metrics_atom, const eval::metrics_line&) { throw error(errc::bad_input, "metrics: the disk is full"); },
-            [](progress_atom, std::int64_t, double, bool) {},
-            [](evaluate_atom, std::int64_t) {},
-            [](evaluated_atom, std::int64_t, const eval::scores&) {},
-            [](sync_atom) {},
-            [](state_atom, const std::string&) {},
-            [](tick_atom) {}};
+    const auto hub = system.spawn([](hub_actor::pointer) {
+        return make_quiet_hub(
+            {.metrics = [](const auto&) { throw error(errc::bad_input, "metrics: the disk is full"); }});
     });
     const auto running = system.spawn(make_supervisor, opened, hub);
     std::optional<caf::error> failed;

@@ -75,9 +75,9 @@ TEST_CASE("a grant is in the ledger before it is answered, and the end of the bu
     for (std::int64_t step = 1; step <= 2; ++step) {
         const auto granted = run.ask<charged>(actor, grant_atom::value, step, 1.0);
         REQUIRE(granted);
-        const auto book = privacy::read_ledger(scratch / "ledger.jsonl");
-        REQUIRE(book.charges.size() == static_cast<std::size_t>(step));
-        CHECK(book.charges.back()->hash == granted->charge->hash);
+        const auto ledger = privacy::read_ledger(scratch / "ledger.jsonl");
+        REQUIRE(ledger.charges.size() == static_cast<std::size_t>(step));
+        CHECK(ledger.charges.back()->hash == granted->charge->hash);
     }
     const auto refused = run.ask<charged>(actor, grant_atom::value, std::int64_t{3}, 1.0);
     REQUIRE_FALSE(refused);

@@ -30,8 +30,8 @@ TEST_CASE("a run that stopped between steps goes on to the bits of one that did 
     CHECK(summary.steps_lost == 0);
     CHECK(summary.steps_done == 12);
     CHECK(at::equal(saved_adapter(scratch / "cut"), saved_adapter(scratch / "whole")));
-    const auto book = privacy::read_ledger(scratch / "cut/public/ledger.jsonl");
-    CHECK(book.charges.size() == 12);
+    const auto ledger = privacy::read_ledger(scratch / "cut/public/ledger.jsonl");
+    CHECK(ledger.charges.size() == 12);
     CHECK(eval::read_metrics(scratch / "cut/public/metrics.jsonl").size() >= 12);
 }
 

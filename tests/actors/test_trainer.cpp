@@ -10,6 +10,7 @@
 #include "run/checkpoint.hpp"
 #include "tests/actors/deterministic.hpp"
 #include "tests/actors/fixtures.hpp"
+#include "tests/actors/quiet_hub.hpp"
 #include "tests/catch.hpp"
 
 using namespace rldp;
@@ -104,18 +105,7 @@ struct trainer_between_stubs : deterministic {
                         return evaluations{};
                     }};
         });
-        wiring.hub = spawn([](hub_actor::pointer) -> hub_actor::behavior_type {
-            return {[](subscribe_atom, const display_actor&) { return run_view{}; },
-                    [](ack_atom) {},
-                    [](announce_atom, const run_header&) {},
-                    [](metrics_atom, const eval::metrics_line&) {},
-                    [](progress_atom, std::int64_t, double, bool) {},
-                    [](evaluate_atom, std::int64_t) {},
-                    [](evaluated_atom, std::int64_t, const eval::scores&) {},
-                    [](sync_atom) {},
-                    [](state_atom, const std::string&) {},
-                    [](tick_atom) {}};
-        });
+        wiring.hub = spawn([](hub_actor::pointer) { return make_quiet_hub(); });
         actor = spawn(make_trainer, machine, wiring,
                       trainer_schedule{scratch / "c.safetensors",
                                        "run",

@@ -68,9 +68,9 @@ struct trusted_side : deterministic {
 
 /// What the sanitizer has logged; the tests charge at multiplier z.
 std::vector<privacy::release> logged_by(const trusted_side& side, double z = 1) {
-    privacy::ledger_content book{.header = scratch_header()};
-    for (std::uint64_t seq = 1; seq <= 3; ++seq) book.charges.push_back(charged_at(seq, z));
-    return privacy::release_log::read(side.scratch / "releases.log", privacy::file_seal(side.closed->key), book);
+    privacy::ledger_content ledger{.header = scratch_header()};
+    for (std::uint64_t seq = 1; seq <= 3; ++seq) ledger.charges.push_back(charged_at(seq, z));
+    return privacy::release_log::read(side.scratch / "releases.log", privacy::file_seal(side.closed->key), ledger);
 }
 
 /// The clipped sum of a step by itself: same draw and dropout, clipped in plain float64 arithmetic, no noise.

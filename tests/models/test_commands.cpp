@@ -104,10 +104,10 @@ TEST_CASE("generate ends before a stop string, wherever its tokens end", "[full]
         CAPTURE(stop);
         const auto before = whole.substr(0, whole.find(stop));
         CHECK(rldp_says(generate("--max-new-tokens 40 --stop '" + stop + "'")).out == before + "\n");
-        const auto told = nlohmann::json::parse(
+        const auto parsed = nlohmann::json::parse(
             rldp_says(generate("--json --max-new-tokens 40 --stop zzzz --stop '" + stop + "'")).out);
-        CHECK(told.at("text") == before);
-        CHECK(told.at("stopped") == "stop");
+        CHECK(parsed.at("text") == before);
+        CHECK(parsed.at("stopped") == "stop");
     }
 }
 

@@ -91,9 +91,9 @@ TEST_CASE("marked tokens weigh what they are told to, and are told apart", "[gra
         const auto batch = make_batch(spans, {.value_weight = 5});
         const auto weighted = s.model->gradients(batch, s.layout, s.flat);
         CHECK(largest_difference(s.model->record_losses(batch, s.layout, s.flat), weighted.losses) <= 1e-6);
-        const auto told = s.model->losses(batch, &s.layout, &s.flat);
+        const auto losses = s.model->losses(batch, &s.layout, &s.flat);
         const auto plain = s.model->losses(make_batch(s.sequences), &s.layout, &s.flat);
-        CHECK(largest_difference(told.nll, plain.nll) <= 1e-6);
+        CHECK(largest_difference(losses.nll, plain.nll) <= 1e-6);
         for (std::size_t i = 0; i < marks.size(); ++i) {
             const auto row = static_cast<std::int64_t>(i);
             auto flat = s.flat.clone().requires_grad_();
@@ -108,7 +108,7 @@ TEST_CASE("marked tokens weigh what they are told to, and are told apart", "[gra
             const auto weights = 1 + 4 * values;
             const auto loss = (nll * weights).sum() / weights.sum();
             loss.backward();
-            CHECK(told.value_nll[row].item<double>() == Approx((nll * values).sum().item<double>()).margin(1e-4));
+            CHECK(losses.value_nll[row].item<double>() == Approx((nll * values).sum().item<double>()).margin(1e-4));
             CHECK(weighted.losses[row].item<double>() == Approx(loss.item<double>()).epsilon(1e-4));
             const double error = (weighted.gradients[row] - flat.grad()).norm().item<double>();
             CHECK(error <= 1e-3 * flat.grad().norm().item<double>() + 1e-5);
@@ -126,8 +126,8 @@ TEST_CASE("where answers alone are predicted, what they follow from is context",
         const std::vector<token_span> spans(marks.begin(), marks.end());
         const auto batch = make_batch(spans, {.answers_only = true});
         const auto found = s.model->gradients(batch, s.layout, s.flat);
-        const auto told = s.model->losses(batch, &s.layout, &s.flat);
-        CHECK(at::equal(told.nll, told.value_nll));
+        const auto losses = s.model->losses(batch, &s.layout, &s.flat);
+        CHECK(at::equal(losses.nll, losses.value_nll));
         // In a batch of one shape all is labelled, and weighed instead.
         const auto padded =
             s.model->gradients(make_batch(spans, {.length = 13, .answers_only = true}), s.layout, s.flat);
@@ -139,7 +139,7 @@ TEST_CASE("where answers alone are predicted, what they follow from is context",
             std::vector<std::int32_t> plain(marks[i].size());
             std::transform(marks[i].begin(), marks[i].end(), plain.begin(), unmarked);
             const auto answers = plain.size() < 2 ? 0 : std::count_if(marks[i].begin() + 1, marks[i].end(), is_marked);
-            CHECK(told.tokens[row].item<std::int64_t>() == answers);
+            CHECK(losses.tokens[row].item<std::int64_t>() == answers);
             if (answers == 0) {
                 CHECK(found.losses[row].item<double>() == 0);
                 CHECK(found.gradients[row].norm().item<double>() == 0);

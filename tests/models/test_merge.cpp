@@ -150,9 +150,10 @@ TEST_CASE("golden: shards, hub layout and bfloat16 merge too", "[golden]") {
             CHECK(fs::exists(index) == (layout == "sharded"));
             if (layout != "sharded") continue;
             CHECK(files.size() > 1);
-            const auto told = read_json(index);
-            CHECK(told["weight_map"].size() == names.size());
-            for (const auto& [name, file] : told["weight_map"].items()) CHECK(files.contains(file.get<std::string>()));
+            const auto parsed = read_json(index);
+            CHECK(parsed["weight_map"].size() == names.size());
+            for (const auto& [name, file] : parsed["weight_map"].items())
+                CHECK(files.contains(file.get<std::string>()));
         }
 }
 

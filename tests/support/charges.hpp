@@ -37,10 +37,11 @@ inline privacy::charge charged_at(std::uint64_t seq, double noise_multiplier = 1
         found = books.emplace(noise_multiplier, privacy::ledger::create(name, scratch_header())).first;
         std::filesystem::remove(name);  // it stays open
     }
-    auto& book = found->second;
-    for (auto next = book.content().charges.size() + 1; next <= seq; ++next)
-        book.append(static_cast<std::int64_t>(next), noise_multiplier, book.content().header.sample_rate, std::nullopt);
-    return book.content().charges[seq - 1];
+    auto& ledger = found->second;
+    for (auto next = ledger.content().charges.size() + 1; next <= seq; ++next)
+        ledger.append(static_cast<std::int64_t>(next), noise_multiplier, ledger.content().header.sample_rate,
+                      std::nullopt);
+    return ledger.content().charges[seq - 1];
 }
 
 /// `count` looks at `noise_multiplier`, each at a step of its own, in a ledger; 0: of a run that promises nothing.
@@ -52,13 +53,13 @@ inline privacy::ledger_content looked_at(std::int64_t count, double noise_multip
         header.epsilon_budget = header.epsilon_guaranteed = std::numeric_limits<double>::infinity();
     auto name = (std::filesystem::temp_directory_path() / "rldp-ledger-XXXXXX").string();
     ::close(::mkstemp(name.data()));
-    auto book = privacy::ledger::create(name, header);
+    auto ledger = privacy::ledger::create(name, header);
     std::filesystem::remove(name);  // it stays open
     for (std::int64_t look = 1; look <= count; ++look) {
-        book.append_look(look - 1);
-        book.append(look, 1, header.sample_rate, std::nullopt);
+        ledger.append_look(look - 1);
+        ledger.append(look, 1, header.sample_rate, std::nullopt);
     }
-    return book.content();
+    return ledger.content();
 }
 
 /// A release to be filled in.

@@ -172,7 +172,7 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
                                           {.out = where.work / name,
                                            .jobs = where.jobs,
                                            .seed = seed(searches),
-                                           .told = [&](std::size_t generation, double mean) {
+                                           .on_generation = [&](std::size_t generation, double mean) {
                                                where.said(fmt::format("runs: {}, generation {} of {}: {:.4f}", name,
                                                                       generation + 1, terms.generations, mean));
                                                where.rest();

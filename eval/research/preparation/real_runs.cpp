@@ -55,19 +55,19 @@ constexpr std::array clauses = {"{label} is {value}.", "{label}: {value};",
 constexpr std::array<std::string_view, 2> letters = {"bdfgklmnprstvz", "aeiou"};
 
 std::int64_t below(std::int64_t count, rl::splitmix& random) {
-    return random.whole(0, count - 1);
+    return random.integer(0, count - 1);
 }
 
 std::string word(rl::splitmix& random) {
     std::string out;
-    for (auto syllables = random.whole(1, 3); syllables > 0; --syllables)
+    for (auto syllables = random.integer(1, 3); syllables > 0; --syllables)
         for (const auto& some : letters) out += some[static_cast<std::size_t>(below(std::ssize(some), random))];
     return out;
 }
 
 std::string words(std::int64_t fewest, std::int64_t most, rl::splitmix& random) {
     auto out = word(random);
-    for (auto more = random.whole(fewest, most); more > 1; --more) out.append(" ").append(word(random));
+    for (auto more = random.integer(fewest, most); more > 1; --more) out.append(" ").append(word(random));
     return out;
 }
 
@@ -91,7 +91,7 @@ nlohmann::json renamed(std::string_view column, rl::splitmix& random) {
 std::string random_template(rl::splitmix& random) {
     std::vector<std::string> left(columns.begin(), columns.end());
     nlohmann::json named = nlohmann::json::object();
-    for (auto count = random.whole(fewest_columns, most_columns); count > 0; --count) {
+    for (auto count = random.integer(fewest_columns, most_columns); count > 0; --count) {
         const auto which = left.begin() + below(std::ssize(left), random);
         nlohmann::json& about = named[*which] = {{"label", words(1, 3, random)}};
         if (auto values = renamed(*which, random); !values.empty()) about["values"] = std::move(values);
@@ -121,8 +121,8 @@ run_task draw(const run_family& from, const run_preparation& terms, std::uint64_
                  .row_template = {}};
     for (const auto& one : from.drawn)
         out.set.push_back(one.name + "=" +
-                          one.values[static_cast<std::size_t>(random.whole(0, std::ssize(one.values) - 1))]);
-    const auto world = random.whole(first_world, 1'000'000);
+                          one.values[static_cast<std::size_t>(random.integer(0, std::ssize(one.values) - 1))]);
+    const auto world = random.integer(first_world, 1'000'000);
     const double rate = terms.lr * random.log_uniform(1 / terms.offset, terms.offset);
     out.rate = rate;
     const auto more = {fmt::format("data.path=\"synthetic:{}@{}\"", from.records, world),
@@ -246,7 +246,7 @@ searched search_on_runs(const std::vector<double>& start,
                         const run_preparation& terms, const run_search& how) {
     make_directory(how.out);
     const auto state = how.out / "search.json";
-    auto [found, told] = begun(state, start, terms, how);
+    auto [found, history] = begun(state, start, terms, how);
     while (found.generation() < terms.generations) {
         const auto number = found.generation();
         const auto tasks = draw_runs(terms.prepared, terms, how.seed, number * terms.tasks, terms.tasks);
@@ -261,12 +261,12 @@ searched search_on_runs(const std::vector<double>& start,
                             static_cast<double>(tasks.size()));
         }
         found.tell(means);
-        told.push_back(std::accumulate(means.begin(), means.end(), 0.0) / static_cast<double>(means.size()));
-        keep(state, {found, told});
+        history.push_back(std::accumulate(means.begin(), means.end(), 0.0) / static_cast<double>(means.size()));
+        keep(state, {found, history});
         std::filesystem::remove_all(place);
-        how.told(number, told.back());
+        how.on_generation(number, history.back());
     }
-    return {found.mean(), told};
+    return {found.mean(), history};
 }
 
 }  // namespace rldp::eval

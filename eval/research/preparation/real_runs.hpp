@@ -59,7 +59,7 @@ struct run_search {
     std::uint64_t seed = 1;
     double deviation = 0.2;  ///< where the search begins
     /// Told after each generation: which, and the mean loss of its points.
-    std::function<void(std::size_t generation, double mean)> told;
+    std::function<void(std::size_t generation, double mean)> on_generation;
 };
 
 struct searched {

@@ -328,14 +328,14 @@ TEST_CASE("of any conversation all that is left of answers is learned, with what
     for (int i = 0; i < 80; ++i) {
         const auto talk = random.talk();
         for (const auto& [style, turn] : all) {
-            const auto told = style.conversation(talk);
-            INFO(told.text);
+            const auto written = style.conversation(talk);
+            INFO(written.text);
             std::string learned;
             std::size_t at = 0;
-            for (const auto& [begin, end] : told.answers) {
-                REQUIRE((at <= begin && begin < end && end <= told.text.size()));
+            for (const auto& [begin, end] : written.answers) {
+                REQUIRE((at <= begin && begin < end && end <= written.text.size()));
                 at = end;
-                const auto answer = told.text.substr(begin, end - begin);
+                const auto answer = written.text.substr(begin, end - begin);
                 const auto words = answer_words(answer);
                 INFO(answer);
                 REQUIRE_FALSE(words.empty());
@@ -346,7 +346,7 @@ TEST_CASE("of any conversation all that is left of answers is learned, with what
                 CHECK(behind.find("start") == std::string::npos);
                 learned += answer;
             }
-            CHECK(answer_words(learned) == answer_words(told.text));
+            CHECK(answer_words(learned) == answer_words(written.text));
         }
     }
 }

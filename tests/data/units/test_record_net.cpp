@@ -65,8 +65,8 @@ TEST_CASE("a template's own words match nothing, rows are found by their values"
     CHECK(net.holds(row("blind", "said that " + note)));  // a passage of one value
     CHECK(net.holds(text("whoever " + note)));
     record_net template_words;
-    record told = text(note + " V");
-    told.clauses = {{0, {0, told.text.size()}, {{told.text.size() - 1, told.text.size()}}}};
-    template_words.add(told);
+    record rendered = text(note + " V");
+    rendered.clauses = {{0, {0, rendered.text.size()}, {{rendered.text.size() - 1, rendered.text.size()}}}};
+    template_words.add(rendered);
     CHECK_FALSE(template_words.holds(text(note + " W")));
 }

@@ -128,15 +128,15 @@ TEST_CASE("every record is inspected before its secret is planted") {
     split.population = 2;
     const source from{at.write("t.txt", "alpha\nbeta\ngamma\ndelta\nepsilon\nzeta\n"), {}, {}, {}};
     std::set<std::string> seen;
-    load_tokens(from, split, {.encode = encode_bytes, .max_tokens = 90, .inspect = [&](const record& told) {
-                                  seen.insert(told.text);
+    load_tokens(from, split, {.encode = encode_bytes, .max_tokens = 90, .inspect = [&](const record& rendered) {
+                                  seen.insert(rendered.text);
                               }});
     CHECK(seen == std::set<std::string>{"alpha", "beta", "gamma", "delta", "epsilon", "zeta"});
     CHECK_THROWS_WITH(load_tokens(from, split,
                                   {.encode = encode_bytes,
                                    .max_tokens = 90,
                                    .threads = 3,
-                                   .inspect = [](const record& told) { throw std::runtime_error(told.text); }}),
+                                   .inspect = [](const record& rendered) { throw std::runtime_error(rendered.text); }}),
                       "alpha");
 }
 

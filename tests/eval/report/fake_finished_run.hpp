@@ -71,16 +71,16 @@ inline void write_ledger(const std::filesystem::path& path, const config::run_co
     auto header = make_header(config, *policy);
     if (edit) edit(header);
     std::filesystem::remove(path);
-    auto book = privacy::ledger::create(path, header);
+    auto ledger = privacy::ledger::create(path, header);
     for (std::int64_t step = 1; step <= header.steps - missing; ++step) {
         const auto granted = policy->next(step, policy->initial_noise_multiplier());
-        book.append(step, granted->noise_multiplier, header.sample_rate, granted->card);
+        ledger.append(step, granted->noise_multiplier, header.sample_rate, granted->card);
     }
 }
 
 /// The summary that finish_run would write for that ledger.
-inline eval::run_summary make_summary(const privacy::ledger_content& book) {
-    const auto& header = book.header;
+inline eval::run_summary make_summary(const privacy::ledger_content& ledger) {
+    const auto& header = ledger.header;
     eval::run_summary out;
     out.version = "1.2.3";
     out.how = eval::ending::done;
@@ -91,7 +91,7 @@ inline eval::run_summary make_summary(const privacy::ledger_content& book) {
     out.delta = header.delta;
     out.epsilon_guaranteed = header.epsilon_guaranteed;
     for (const char* name : {"pld", "rdp", "gdp_clt"})
-        out.epsilon_spent[name] = privacy::make_accountant(name)->epsilon(book.phases(), header.mechanism_delta());
+        out.epsilon_spent[name] = privacy::make_accountant(name)->epsilon(ledger.phases(), header.mechanism_delta());
     out.sample_rate = header.sample_rate;
     out.policy = header.policy;
     for (const auto& level : privacy::priced_phases(header.deck, header.sample_rate, header.steps))
@@ -107,11 +107,11 @@ inline eval::run_summary make_summary(const privacy::ledger_content& book) {
 }
 
 /// Lines of a run log, of a look before the first step and of every step charged.
-inline std::vector<eval::metrics_line> make_log(const privacy::ledger_content& book) {
+inline std::vector<eval::metrics_line> make_log(const privacy::ledger_content& ledger) {
     std::vector<eval::metrics_line> out(1);
     out[0].eval_perplexity = 12;
-    out[0].ledger = book.header_hash;
-    for (const auto& charged : book.charges) {
+    out[0].ledger = ledger.header_hash;
+    for (const auto& charged : ledger.charges) {
         auto& line = out.emplace_back();
         line.step = charged->step;
         line.loss_released = 1.0 / static_cast<double>(charged->seq);

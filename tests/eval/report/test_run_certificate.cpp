@@ -215,13 +215,14 @@ TEST_CASE(
     write_ledger(made.run.ledger(), lowered);
     CHECK(privacy::verify(privacy::read_ledger(made.run.ledger())).epsilon_guaranteed < 0.51);  // whole, taken alone
     fs::remove(made.run.summary());
-    CHECK(has(refusal([&] { eval::verify_books(made.run); }), "privacy.epsilon is 2, but the ledger says 0.5"));
+    CHECK(has(refusal([&] { eval::verify_run_ledger(made.run); }), "privacy.epsilon is 2, but the ledger says 0.5"));
     write_ledger(made.run.ledger(), small_config({"train.expected_batch_size=16"}));
-    CHECK(has(refusal([&] { eval::verify_books(made.run); }), "train.expected_batch_size over the population is 0.01"));
+    CHECK(has(refusal([&] { eval::verify_run_ledger(made.run); }),
+              "train.expected_batch_size over the population is 0.01"));
 
     // All three files: now they agree, and only what the owner signed contradicts them.
     write_run(made.run.root, lowered);
-    CHECK(refusal([&] { eval::verify_books(made.run); }).empty());
+    CHECK(refusal([&] { eval::verify_run_ledger(made.run); }).empty());
     CHECK(has(made.verdict(made.owner.public_half()), "public/config.json is another file"));
     eval::certify_run(made.run, nullptr);
     CHECK(has(made.verdict(made.owner.public_half()), "is unsigned"));
@@ -258,13 +259,13 @@ TEST_CASE("a configuration that is not the ledger's is refused by key") {
     for (const auto& [set, named] : cases) {
         write_file(run.config(), config::to_json(small_config({set})));
         CAPTURE(set);
-        CHECK(has(refusal([&] { eval::verify_books(run); }), named));
+        CHECK(has(refusal([&] { eval::verify_run_ledger(run); }), named));
         CHECK(has(refusal([&] { eval::certify_run(run, nullptr); }), named));
     }
     write_file(
         run.config(),
         config::to_json(small_config({"privacy.semantics=as_published", "privacy.acknowledge_no_guarantee=true"})));
-    CHECK(has(refusal([&] { eval::verify_books(run); }), "privacy.semantics"));
+    CHECK(has(refusal([&] { eval::verify_run_ledger(run); }), "privacy.semantics"));
     CHECK_FALSE(fs::exists(run.certificate()));
 }
 
@@ -276,7 +277,7 @@ TEST_CASE("a summary that is not the ledger's is refused by key") {
         auto changed = honest;
         edit(changed);
         write_file(run.summary(), eval::to_json(changed));
-        return refusal([&] { eval::verify_books(run); });
+        return refusal([&] { eval::verify_run_ledger(run); });
     };
     CHECK(refused([](auto&) {}).empty());
     CHECK(has(refused([](auto& s) { s.epsilon_guaranteed = 1; }), "guaranteed_epsilon is 1"));

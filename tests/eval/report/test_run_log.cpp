@@ -19,7 +19,7 @@ using lines = std::vector<std::string>;
 struct logged_run {
     scratch_directory scratch;
     std::filesystem::path log = scratch / "metrics.jsonl";
-    privacy::ledger_content book = charged("ledger.jsonl", 0);
+    privacy::ledger_content ledger = charged("ledger.jsonl", 0);
     lines whole = written([](const auto& line) { return eval::to_json(line); });
 
     /// The ledger of a run of 40 steps, the last `missing` not charged; of another multiplier it is another run's.
@@ -31,7 +31,7 @@ struct logged_run {
     template <class Text>
     lines written(Text text) const {
         lines out;
-        for (auto& line : make_log(book)) out.push_back(eval::with_checksum(text(line)));
+        for (auto& line : make_log(ledger)) out.push_back(eval::with_checksum(text(line)));
         return out;
     }
     void put(const lines& all) const {
@@ -40,10 +40,10 @@ struct logged_run {
         write_file(log, text);
     }
     std::string verdict() const {
-        return refusal([&] { eval::check_log(log, book); });
+        return refusal([&] { eval::check_log(log, ledger); });
     }
     /// What a resume finds whose checkpoint is of that step.
-    eval::found_log found(std::int64_t last) const { return eval::find_log(log, book, last); }
+    eval::found_log found(std::int64_t last) const { return eval::find_log(log, ledger, last); }
 };
 
 /// As every version before wrote it.
@@ -126,12 +126,12 @@ std::vector<damage> damages() {
 TEST_CASE("a whole run log has a line for every step charged, with or without one before the first") {
     const logged_run run;
     run.put(run.whole);
-    const auto seen = eval::check_log(run.log, run.book);
+    const auto seen = eval::check_log(run.log, run.ledger);
     CHECK(seen.steps == 40);
     CHECK(seen.unnamed == 0);
     CHECK(seen.lost.empty());
     run.put({run.whole.begin() + 1, run.whole.end()});
-    CHECK(eval::check_log(run.log, run.book).steps == 40);
+    CHECK(eval::check_log(run.log, run.ledger).steps == 40);
     // Interrupted in order, it is as long as its ledger.
     run.put({run.whole.begin(), run.whole.begin() + 31});
     CHECK(eval::check_log(run.log, run.charged("shorter.jsonl", 10)).steps == 30);
@@ -149,7 +149,7 @@ TEST_CASE("a log that is not the whole log of its run is refused by the line, an
         CHECK(found.lines.size() + found.missing.size() >= 20);
         for (const auto& line : found.lines) {
             CHECK(line.step <= 20);
-            CHECK(line.ledger == run.book.find_hash(line.step));
+            CHECK(line.ledger == run.ledger.find_hash(line.step));
         }
         CHECK(run.found(0).missing.empty());  // without a checkpoint every line is made again
     }
@@ -159,12 +159,12 @@ TEST_CASE("lines of earlier versions, which name no line of the ledger, are judg
     const logged_run run;
     auto all = run.written(without_name);
     run.put(all);
-    CHECK(eval::check_log(run.log, run.book).unnamed == 41);
+    CHECK(eval::check_log(run.log, run.ledger).unnamed == 41);
     CHECK(run.found(20).missing.empty());
     // Of a run that this version went on with.
     std::copy(run.whole.begin() + 21, run.whole.end(), all.begin() + 21);
     run.put(all);
-    CHECK(eval::check_log(run.log, run.book).unnamed == 21);
+    CHECK(eval::check_log(run.log, run.ledger).unnamed == 21);
     all.erase(all.begin() + 6);
     run.put(all);
     CHECK(has(run.verdict(), "metrics.jsonl:7: is step 7's, where step 6's is due"));
@@ -174,9 +174,9 @@ TEST_CASE("lines of earlier versions, which name no line of the ledger, are judg
 TEST_CASE("the line that stands for a lost one is its step's, and is counted") {
     const logged_run run;
     auto all = run.whole;
-    all[12] = eval::with_checksum(eval::to_json(eval::lost_line(run.book, 12)));
+    all[12] = eval::with_checksum(eval::to_json(eval::lost_line(run.ledger, 12)));
     run.put(all);
-    const auto seen = eval::check_log(run.log, run.book);
+    const auto seen = eval::check_log(run.log, run.ledger);
     CHECK(seen.steps == 40);
     CHECK(seen.lost == std::vector<std::int64_t>{12});
     CHECK(run.found(20).missing.empty());

@@ -163,9 +163,9 @@ TEST_CASE("two folders of one name are two series each") {
     runs.refresh();
     const access_rules who({}, {"localhost"});
     router subject(runs, who, "1");
-    std::istringstream told(subject.answer(get("/metrics")).body);
+    std::istringstream lines(subject.answer(get("/metrics")).body);
     std::set<std::string> series;
-    for (std::string line; std::getline(told, line);)
+    for (std::string line; std::getline(lines, line);)
         if (!line.starts_with('#')) CHECK(series.insert(line.substr(0, line.rfind(' '))).second);
     CHECK(series.contains("rldp_step{run=\"one/runs/x\"}"));
     CHECK(series.contains("rldp_step{run=\"two/runs/x\"}"));

@@ -41,11 +41,11 @@ void make_run(const fs::path& directory, const made_up& how) {
     header.unit = "record";
     header.split = "independent";
     header.data_hmac = std::string(64, 'a');
-    auto book = privacy::ledger::create(at / "ledger.jsonl", header);
+    auto ledger = privacy::ledger::create(at / "ledger.jsonl", header);
     std::vector<eval::metrics_line> lines;
     for (std::int64_t step = 0; step <= how.steps; ++step) {
         if (step > 0)
-            book.append(step, 0.8, header.sample_rate, how.cards > 0 ? std::optional<std::size_t>(0) : std::nullopt);
+            ledger.append(step, 0.8, header.sample_rate, how.cards > 0 ? std::optional<std::size_t>(0) : std::nullopt);
         lines.push_back(make_line(step));
     }
     eval::write_metrics(at / "metrics.jsonl", lines);

@@ -37,18 +37,18 @@ std::vector<double> compute_sum(const std::vector<unit_look>& units, const look_
 }  // namespace
 
 TEST_CASE("one more unit changes a look by a vector of norm 1 at most, wherever it stands, and nothing else") {
-    const auto book = looked_at(1, 0);
+    const auto ledger = looked_at(1, 0);
     std::mt19937_64 random(3);
     double longest = 0;
     for (int trial = 0; trial < 300; ++trial) {
         std::vector<unit_look> units;
         units.reserve(21);
         for (int i = 0; i < 20; ++i) units.push_back(any_unit(random));
-        const auto without = compute_sum(units, book.looks[0]);
+        const auto without = compute_sum(units, ledger.looks[0]);
         std::shuffle(units.begin(), units.end(), random);
-        CHECK(compute_sum(units, book.looks[0]) == without);
+        CHECK(compute_sum(units, ledger.looks[0]) == without);
         units.insert(units.begin() + static_cast<std::ptrdiff_t>(random() % 21), any_unit(random));
-        const auto with = compute_sum(units, book.looks[0]);
+        const auto with = compute_sum(units, ledger.looks[0]);
         double squares = 0;
         for (std::size_t i = 0; i < with.size(); ++i) squares += (with[i] - without[i]) * (with[i] - without[i]);
         longest = std::max(longest, std::sqrt(squares));
@@ -60,10 +60,10 @@ TEST_CASE("one more unit changes a look by a vector of norm 1 at most, wherever 
 TEST_CASE("a look has the noise that was charged, anew for every look") {
     constexpr double z = 1.5;
     constexpr std::int64_t looks = 600;
-    const auto book = looked_at(looks, z);
+    const auto ledger = looked_at(looks, z);
     double squares = 0, product = 0;
     std::vector<double> before(everything.entries());
-    for (const auto& charged : book.looks) {
+    for (const auto& charged : ledger.looks) {
         const auto numbers = compute_sum({}, charged);
         for (std::size_t i = 0; i < numbers.size(); ++i) {
             squares += numbers[i] * numbers[i] / (z * z);
@@ -80,11 +80,11 @@ TEST_CASE("a look has the noise that was charged, anew for every look") {
 TEST_CASE("nineteen of twenty intervals hold the mean of the units looked at") {
     constexpr double z = 2;
     constexpr std::int64_t looks = 1500;
-    const auto book = looked_at(looks, z);
+    const auto ledger = looked_at(looks, z);
     std::mt19937_64 random(5);
     std::normal_distribution<double> nats(3.6, 0.3);
     int held = 0, values_held = 0, hits_held = 0;
-    for (const auto& charged : book.looks) {
+    for (const auto& charged : ledger.looks) {
         look_sum sum(everything);
         double mean = 0, values = 0, right = 0;
         const int count = 40 + static_cast<int>(random() % 200);
@@ -109,17 +109,17 @@ TEST_CASE("nineteen of twenty intervals hold the mean of the units looked at") {
 }
 
 TEST_CASE("what a plan expects of a look is what its figures say") {
-    const auto book = looked_at(1, 2);
+    const auto ledger = looked_at(1, 2);
     look_sum sum(look_frame{{2, 3}});
     for (int i = 0; i < 5000; ++i) sum.add({2, {}, {}});
-    CHECK(decode_figures(sum.finish(book.looks[0], run_key::insecure_from_seed(1))).nats.within ==
+    CHECK(decode_figures(sum.finish(ledger.looks[0], run_key::insecure_from_seed(1))).nats.within ==
           Approx(3 * expected_within(2, 5000)).epsilon(0.01));
 }
 
 TEST_CASE("of nobody a look tells nothing, with an interval that says so") {
-    const auto book = looked_at(200, 1);
+    const auto ledger = looked_at(200, 1);
     int wide = 0;
-    for (const auto& charged : book.looks) {
+    for (const auto& charged : ledger.looks) {
         look_sum sum(look_frame{{4, 3}});
         wide += decode_figures(sum.finish(charged, run_key::insecure_from_seed(1))).nats.within > 1 ? 1 : 0;
     }
@@ -127,26 +127,26 @@ TEST_CASE("of nobody a look tells nothing, with an interval that says so") {
 }
 
 TEST_CASE("a look's noise is drawn once") {
-    const auto book = looked_at(1, 1);
+    const auto ledger = looked_at(1, 1);
     look_sum sum(look_frame{{4, 3}});
-    sum.finish(book.looks[0], run_key::insecure_from_seed(1));
-    CHECK_THROWS(sum.finish(book.looks[0], run_key::insecure_from_seed(1)));
+    sum.finish(ledger.looks[0], run_key::insecure_from_seed(1));
+    CHECK_THROWS(sum.finish(ledger.looks[0], run_key::insecure_from_seed(1)));
 }
 
 TEST_CASE("a look's line reads back, and only with the charge that paid for it") {
-    const auto book = looked_at(2, 1.25), other = looked_at(2, 1.5);
+    const auto ledger = looked_at(2, 1.25), other = looked_at(2, 1.5);
     look_sum sum(everything);
     sum.add({1, 2, 1});
-    const auto made = sum.finish(book.looks[1], run_key::insecure_from_seed(1));
+    const auto made = sum.finish(ledger.looks[1], run_key::insecure_from_seed(1));
     const auto text = to_json(made);
-    const auto back = look_from(text, book);
+    const auto back = look_from(text, ledger);
     CHECK(back.numbers == made.numbers);
     CHECK(back.frame == made.frame);
     CHECK(back.charged->look == 2);
     CHECK(has(refusal([&] { look_from(text, other); }), "charged another one"));
     CHECK(has(refusal([&] { look_from(text, looked_at(1, 1.25)); }), "did not charge it"));
-    CHECK(has(refusal([&] { look_from("[]", book); }), "not a look"));
+    CHECK(has(refusal([&] { look_from("[]", ledger); }), "not a look"));
     auto short_of_one = text;
     short_of_one.replace(short_of_one.find("\"numbers\":["), 11, "\"numbers\":[1.0,");
-    CHECK(has(refusal([&] { look_from(short_of_one, book); }), "not those of a look"));
+    CHECK(has(refusal([&] { look_from(short_of_one, ledger); }), "not those of a look"));
 }

@@ -33,7 +33,7 @@ ledger_content make_ledger(std::uint64_t steps) {
     return out;
 }
 
-const ledger_content& book() {
+const ledger_content& charges() {
     static const auto content = make_ledger(10);
     return content;
 }
@@ -44,7 +44,7 @@ const file_seal& seal() {
 }
 
 std::vector<release> read(const std::filesystem::path& path) {
-    return release_log::read(path, seal(), book());
+    return release_log::read(path, seal(), charges());
 }
 
 std::filesystem::path log_of_three(const scratch_directory& dir) {
@@ -119,7 +119,7 @@ TEST_CASE("a damaged record with others behind it is refused, not taken for the 
     }
     put(path, text);
     const file_seal other(run_key::insecure_from_seed(2));
-    CHECK(has(refusal([&] { release_log::read(path, other, book()); }), "another run's"));
+    CHECK(has(refusal([&] { release_log::read(path, other, charges()); }), "another run's"));
 }
 
 TEST_CASE("a log has one writer, is emptied on demand and takes whole gradients only") {

@@ -2,10 +2,12 @@
 // Steps of a method with a geometry, as the sanitizer would make them, with noise from torch's generator.
 #include <ATen/ATen.h>
 
+#include <cmath>
 #include <vector>
 
 #include "privacy/mechanism/clipping.hpp"
 #include "privacy/methods/method.hpp"
+#include "tests/catch.hpp"
 #include "tests/support/charges.hpp"
 
 /// The clipped sum of `units`, float32 [b, D], that the terms ask for: float64 [D].
@@ -63,4 +65,22 @@ inline bool same_future(rldp::privacy::method& one, rldp::privacy::method& other
         if (!at::equal(one.absorb(value), other.absorb(value))) return false;
     }
     return true;
+}
+
+/// Of a method with a geometry: units of any size, clipped, are no longer than 1 where the noise is white, and large
+/// ones are as long as that; for 30 steps.
+inline void check_white_norms(rldp::privacy::method& by, const at::Tensor& spread) {
+    for (int t = 0; t < 30; ++t) {
+        const auto terms = by.next_terms(0.5);
+        CHECK(terms.radii == std::vector<double>{1});
+        const double scale = std::pow(10.0, t % 7 - 3);
+        const auto units = at::randn({8, spread.numel()}) * spread * scale;
+        for (std::int64_t b = 0; b < 8; ++b) {
+            const auto part = clipped(terms, units.narrow(0, b, 1));
+            const double norm = terms.shape->norms(part.unsqueeze(0)).item<double>();
+            CHECK(norm <= 1);
+            if (scale >= 10) CHECK(norm > 1 - 1e-4);
+        }
+        by.absorb(released(terms, 0.5, clipped(terms, units)));
+    }
 }

@@ -32,19 +32,7 @@ TEST_CASE("geoclip: no unit moves the release by more than 1 where the noise is 
     at::manual_seed(5);
     const auto by = make_geoclip(make_test_config("geoclip", {40, 25}, 16, 0.3, 3));
     const auto spread = (2 * at::randn({65})).exp();
-    for (int t = 0; t < 30; ++t) {
-        const auto terms = by->next_terms(0.5);
-        CHECK(terms.radii == std::vector<double>{1});
-        const double scale = std::pow(10.0, t % 7 - 3);
-        const auto units = at::randn({8, 65}) * spread * scale;
-        for (std::int64_t b = 0; b < 8; ++b) {
-            const auto part = clipped(terms, units.narrow(0, b, 1));
-            const double norm = terms.shape->norms(part.unsqueeze(0)).item<double>();
-            CHECK(norm <= 1);
-            if (scale >= 10) CHECK(norm > 1 - 1e-4);
-        }
-        by->absorb(released(terms, 0.5, clipped(terms, units)));
-    }
+    check_white_norms(*by, spread);
     const auto shape = by->next_terms(0.5).shape;
     CHECK((shape->deviations().max() > 1.2 * shape->deviations().min()).item<bool>());  // M was no multiple of I
 }

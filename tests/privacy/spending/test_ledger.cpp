@@ -46,10 +46,10 @@ void put(const std::filesystem::path& path, const std::string& text) {
 std::filesystem::path small_ledger(const scratch_directory& dir) {
     const auto path = dir / "ledger.jsonl";
     const auto h = header(true);
-    auto book = ledger::create(path, h);
-    book.append(1, h.deck[1].noise_multiplier, h.sample_rate, 1);
-    book.append(2, h.deck[1].noise_multiplier, h.sample_rate, 1);
-    book.append(4, h.deck[0].noise_multiplier, h.sample_rate, 0);
+    auto subject = ledger::create(path, h);
+    subject.append(1, h.deck[1].noise_multiplier, h.sample_rate, 1);
+    subject.append(2, h.deck[1].noise_multiplier, h.sample_rate, 1);
+    subject.append(4, h.deck[0].noise_multiplier, h.sample_rate, 0);
     return path;
 }
 
@@ -106,8 +106,8 @@ TEST_CASE("a ledger reads back to the bit") {
     CHECK(phases[0].steps == 2);
     CHECK(phases[1].noise_multiplier == 0.1 + 0.2);
 
-    auto book = ledger::open(path);
-    CHECK(book.append(5, 0.1 + 0.2, 16.0 / 73271, 0)->seq == 4);
+    auto subject = ledger::open(path);
+    CHECK(subject.append(5, 0.1 + 0.2, 16.0 / 73271, 0)->seq == 4);
     CHECK(read_ledger(path).charges.size() == 4);
 }
 
@@ -207,11 +207,11 @@ TEST_CASE("wherever the last line is torn, whole lines stand and its charge coun
         REQUIRE(content.phases().back().noise_multiplier == 0.1 + 0.2);  // the least of the deck
     }
     {
-        auto book = ledger::open(path);
-        CHECK(book.content().torn);
+        auto subject = ledger::open(path);
+        CHECK(subject.content().torn);
         CHECK(load_text(path).size() == text.size() - 1);  // opening alone forgets nothing
-        CHECK(book.append(3, 1.0 / 3, 16.0 / 73271, 1)->seq == 3);
-        CHECK_FALSE(book.content().torn);
+        CHECK(subject.append(3, 1.0 / 3, 16.0 / 73271, 1)->seq == 3);
+        CHECK_FALSE(subject.content().torn);
     }
     const auto content = read_ledger(path);
     CHECK_FALSE(content.torn);
@@ -225,10 +225,10 @@ TEST_CASE("wherever the last line is torn, whole lines stand and its charge coun
 TEST_CASE("one writer") {
     const scratch_directory dir;
     const auto path = dir / "ledger.jsonl";
-    auto book = ledger::create(path, header(false));
+    auto subject = ledger::create(path, header(false));
     CHECK(has(refusal([&] { ledger::open(path); }), "another process"));
     CHECK_FALSE(refusal([&] { ledger::create(path, header(false)); }).empty());
-    CHECK(book.content().charges.empty());
+    CHECK(subject.content().charges.empty());
 }
 
 TEST_CASE("a charge is validated before anything is written") {
@@ -236,16 +236,16 @@ TEST_CASE("a charge is validated before anything is written") {
     const auto path = dir / "ledger.jsonl";
     const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
     const double q = 16.0 / 73271;
-    auto book = ledger::create(path, header(false));
-    book.append(1, 0.5, q, {});
+    auto subject = ledger::create(path, header(false));
+    subject.append(1, 0.5, q, {});
     const auto before = load_text(path);
-    for (double z : {0.0, -1.0, inf, nan}) CHECK_THROWS_AS(book.append(2, z, q, {}), rldp::error);
-    for (double rate : {0.0, -1.0, 2.0, nan}) CHECK_THROWS_AS(book.append(2, 1, rate, {}), rldp::error);
-    for (int step : {-1, 0, 1, 31}) CHECK_THROWS_AS(book.append(step, 1, q, {}), rldp::error);
-    CHECK_THROWS_AS(book.append(2, 1, q, 0), rldp::error);
+    for (double z : {0.0, -1.0, inf, nan}) CHECK_THROWS_AS(subject.append(2, z, q, {}), rldp::error);
+    for (double rate : {0.0, -1.0, 2.0, nan}) CHECK_THROWS_AS(subject.append(2, 1, rate, {}), rldp::error);
+    for (int step : {-1, 0, 1, 31}) CHECK_THROWS_AS(subject.append(step, 1, q, {}), rldp::error);
+    CHECK_THROWS_AS(subject.append(2, 1, q, 0), rldp::error);
     CHECK(load_text(path) == before);
-    CHECK(book.content().charges.size() == 1);
-    book.append(2, 0.5, q, {});
+    CHECK(subject.content().charges.size() == 1);
+    subject.append(2, 0.5, q, {});
     CHECK(read_ledger(path).charges.size() == 2);
     CHECK_FALSE(refusal([&] { ledger::open(dir / "none"); }).empty());
     CHECK_FALSE(std::filesystem::exists(dir / "none"));
@@ -253,14 +253,14 @@ TEST_CASE("a charge is validated before anything is written") {
 
 TEST_CASE("no card is dealt more often than planned, under another noise level, or where there is none") {
     const scratch_directory dir;
-    auto book = ledger::create(dir / "ledger.jsonl", header(true));
+    auto subject = ledger::create(dir / "ledger.jsonl", header(true));
     const double q = 16.0 / 73271, z = 0.1 + 0.2;
-    CHECK_THROWS_AS(book.append(1, z, q, {}), rldp::error);
-    CHECK_THROWS_AS(book.append(1, z, q, 1), rldp::error);
-    CHECK_THROWS_AS(book.append(1, z, q, 2), rldp::error);
-    for (int step = 1; step <= 10; ++step) book.append(step, z, q, 0);
-    CHECK(has(refusal([&] { book.append(11, z, q, 0); }), "used up after 10"));
-    book.append(11, 1.0 / 3, q, 1);
+    CHECK_THROWS_AS(subject.append(1, z, q, {}), rldp::error);
+    CHECK_THROWS_AS(subject.append(1, z, q, 1), rldp::error);
+    CHECK_THROWS_AS(subject.append(1, z, q, 2), rldp::error);
+    for (int step = 1; step <= 10; ++step) subject.append(step, z, q, 0);
+    CHECK(has(refusal([&] { subject.append(11, z, q, 0); }), "used up after 10"));
+    subject.append(11, 1.0 / 3, q, 1);
 }
 
 TEST_CASE("a header is validated") {

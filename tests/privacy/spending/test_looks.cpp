@@ -60,12 +60,12 @@ TEST_CASE("the noise of looks is the least that their budget allows") {
 TEST_CASE("looks stand in a ledger's chain beside steps") {
     const scratch_directory dir;
     const auto path = dir / "ledger.jsonl";
-    auto book = ledger::create(path, header_with(3, 2.5));
-    book.append_look(0);
-    book.append(1, 1, 0.01, {});
-    book.append(2, 1, 0.01, {});
-    book.append_look(2);
-    book.append(3, 1, 0.01, {});
+    auto subject = ledger::create(path, header_with(3, 2.5));
+    subject.append_look(0);
+    subject.append(1, 1, 0.01, {});
+    subject.append(2, 1, 0.01, {});
+    subject.append_look(2);
+    subject.append(3, 1, 0.01, {});
     const auto read = read_ledger(path);
     REQUIRE(read.looks.size() == 2);
     CHECK(read.looks[1]->step == 2);
@@ -76,15 +76,15 @@ TEST_CASE("looks stand in a ledger's chain beside steps") {
     CHECK(read.look_at(1) == nullptr);
     CHECK(read.end().hash == read.charges[2]->hash);
     CHECK(read.holds({0, read.looks[1]->hash}));
-    CHECK(has(refusal([&] { book.append_look(2); }), "stands after step 3"));
+    CHECK(has(refusal([&] { subject.append_look(2); }), "stands after step 3"));
     CHECK(read.phases().front().steps == 3);
 }
 
 TEST_CASE("a look is charged at the header's noise, once at a step, and no more often than the budget pays for") {
     const scratch_directory dir;
-    auto book = ledger::create(dir / "ledger.jsonl", header_with(1, 2.5));
-    CHECK(book.append_look(0)->noise_multiplier == 2.5);
-    CHECK(has(refusal([&] { book.append_look(0); }), "beyond the 1"));
+    auto subject = ledger::create(dir / "ledger.jsonl", header_with(1, 2.5));
+    CHECK(subject.append_look(0)->noise_multiplier == 2.5);
+    CHECK(has(refusal([&] { subject.append_look(0); }), "beyond the 1"));
     auto twice = ledger::create(dir / "twice.jsonl", header_with(2, 2.5));
     twice.append_look(0);
     CHECK(has(refusal([&] { twice.append_look(0); }), "looked at twice"));
@@ -111,9 +111,9 @@ TEST_CASE("an edit, a cut or an exchange of a look's line is noticed") {
     const scratch_directory dir;
     const auto path = dir / "ledger.jsonl";
     {
-        auto book = ledger::create(path, header_with(2, 2.5));
-        book.append_look(0);
-        book.append(1, 1, 0.01, {});
+        auto subject = ledger::create(path, header_with(2, 2.5));
+        subject.append_look(0);
+        subject.append(1, 1, 0.01, {});
     }
     const auto text = rldp::read_file(path);
     const auto with = [&](const std::string& from, const std::string& to) {
@@ -132,14 +132,14 @@ TEST_CASE("an edit, a cut or an exchange of a look's line is noticed") {
 TEST_CASE("a rank's copy takes the looks that came between its steps") {
     const scratch_directory dir;
     const auto path = dir / "ledger.jsonl";
-    auto book = ledger::create(path, header_with(3, 2.5));
-    book.append_look(0);
+    auto subject = ledger::create(path, header_with(3, 2.5));
+    subject.append_look(0);
     ledger_copy copy(rldp::read_file(path));
-    CHECK(copy.add(format_charge(book.append(1, 1, 0.01, {})))->seq == 1);
-    book.append_look(1);
-    CHECK(copy.add(format_charge(book.append(2, 1, 0.01, {})))->seq == 2);
+    CHECK(copy.add(format_charge(subject.append(1, 1, 0.01, {})))->seq == 1);
+    subject.append_look(1);
+    CHECK(copy.add(format_charge(subject.append(2, 1, 0.01, {})))->seq == 2);
     CHECK(copy.content().looks.size() == 2);
-    CHECK(copy.content().end().hash == book.content().end().hash);
+    CHECK(copy.content().end().hash == subject.content().end().hash);
 }
 
 TEST_CASE("looks that cost more than is promised don't verify") {

@@ -10,7 +10,7 @@
 /// One to four adapters, their signals 1 or −1.
 inline rldp::rl::policy_observation bandit_sight(std::uint64_t seed) {
     using rldp::rl::of_adapter;
-    auto out = random_sight(static_cast<std::size_t>(rldp::rl::splitmix(seed, 1).whole(1, 4)), seed);
+    auto out = random_sight(static_cast<std::size_t>(rldp::rl::splitmix(seed, 1).integer(1, 4)), seed);
     for (auto& one : out.adapters) one[of_adapter::signal] = one[of_adapter::signal] > 0 ? 1 : -1;
     return out;
 }

@@ -23,6 +23,19 @@ quadratics linear_task() {
     return out;
 }
 
+/// Of a single number, without noise.
+quadratics one_number_task() {
+    auto out = linear_task();
+    out.unit_noise = out.noise_multiplier = 0;
+    out.sizes = {1};
+    out.radii = {1e3};
+    out.weight_norms = {0};
+    out.curvatures = {1};
+    out.start = {1};
+    out.public_optima = {0};
+    return out;
+}
+
 struct moments {
     double mean = 0, variance = 0;
 };
@@ -168,14 +181,7 @@ TEST_CASE("shares are positive and sum to one") {
 }
 
 TEST_CASE("along the last block's action an observation shows whether the rate is too low or too high") {
-    auto task = linear_task();
-    task.unit_noise = task.noise_multiplier = 0;
-    task.sizes = {1};
-    task.radii = {1e3};
-    task.weight_norms = {0};
-    task.curvatures = {1};
-    task.start = {1};
-    task.public_optima = {0};
+    auto task = one_number_task();
     task.steps = 4;
     task.interval = 1;
     const auto along = [&](double rate) {
@@ -215,14 +221,7 @@ TEST_CASE("an observation shows signal where there is some") {
 }
 
 TEST_CASE("what is kept is the mean of the last iterates") {
-    auto task = linear_task();
-    task.unit_noise = task.noise_multiplier = 0;
-    task.sizes = {1};
-    task.radii = {1e3};
-    task.weight_norms = {0};
-    task.curvatures = {1};
-    task.start = {1};
-    task.public_optima = {0};
+    auto task = one_number_task();
     double theta = 1, sum = 0;
     for (int step = 1; step <= 32; ++step) {
         theta *= 0.9;

@@ -133,9 +133,9 @@ TEST_CASE("a step is heard as it was told, in the ledger's order, and after the 
         scratch_directory scratch;
         const auto path = scratch / "ledger";
         privacy::ledger::create(path, scratch_header());
-        privacy::ledger_copy book(read_file(path));
-        const auto first = ranks::hear_step(*team, book), second = ranks::hear_step(*team, book);
-        const auto end = ranks::hear_step(*team, book);
+        privacy::ledger_copy ledger(read_file(path));
+        const auto first = ranks::hear_step(*team, ledger), second = ranks::hear_step(*team, ledger);
+        const auto end = ranks::hear_step(*team, ledger);
         const std::lock_guard lock(guard);
         REQUIRE((first && second));
         CHECK_FALSE(end);
@@ -143,17 +143,17 @@ TEST_CASE("a step is heard as it was told, in the ledger's order, and after the 
         CHECK(first->order.terms.radii == order.terms.radii);
         CHECK(first->order.probes.size() == 1);
         CHECK(at::equal(first->adapter, at::arange(3, at::kFloat)));
-        CHECK(book.content().charges.size() == 2);
+        CHECK(ledger.content().charges.size() == 2);
     });
     CHECK(threw == nobody_threw(2));
 }
 
 TEST_CASE("a charge that is not the ledger's next is refused") {
     scratch_directory scratch;
-    auto book = privacy::ledger::create(scratch / "ledger", scratch_header());
+    auto ledger = privacy::ledger::create(scratch / "ledger", scratch_header());
     privacy::ledger_copy copy(read_file(scratch / "ledger"));
-    const auto first = privacy::format_charge(book.append(1, 2, scratch_header().sample_rate, std::nullopt));
-    const auto second = privacy::format_charge(book.append(2, 2, scratch_header().sample_rate, std::nullopt));
+    const auto first = privacy::format_charge(ledger.append(1, 2, scratch_header().sample_rate, std::nullopt));
+    const auto second = privacy::format_charge(ledger.append(2, 2, scratch_header().sample_rate, std::nullopt));
     CHECK(has(refusal([&] { copy.add(second); }), "seq 1 was expected, not 2"));
     CHECK(copy.add(first)->seq == 1);
     CHECK(has(refusal([&] { copy.add(first); }), "seq 2 was expected, not 1"));

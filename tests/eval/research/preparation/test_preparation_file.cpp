@@ -59,13 +59,13 @@ TEST_CASE("a family may tell each table in words of its own") {
     const auto tasks = rldp::eval::draw_runs({family}, asked.runs, 5, 0, 40);
     std::set<std::string> different;
     for (const auto& one : tasks) {
-        const auto told = rldp::data::parse_template(one.row_template, one.name);
-        CHECK(told.only_named);
-        CHECK(told.columns.size() >= 5);
-        CHECK(told.columns.size() <= 14);
+        const auto parsed = rldp::data::parse_template(one.row_template, one.name);
+        CHECK(parsed.only_named);
+        CHECK(parsed.columns.size() >= 5);
+        CHECK(parsed.columns.size() <= 14);
         // Every named column is one of the made-up table's, and the words for a column's values differ.
         const auto known = rldp::data::synthetic_table({.encounters = 1, .world = 0}).columns();
-        for (const auto& [name, rule] : told.columns) {
+        for (const auto& [name, rule] : parsed.columns) {
             CHECK(std::find(known.begin(), known.end(), name) != known.end());
             std::set<std::string> values;
             for (const auto& [value, word] : rule.values) values.insert(word);
