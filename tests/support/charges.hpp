@@ -29,12 +29,12 @@ inline privacy::ledger_header scratch_header() {
 
 /// The charge of `seq` (from 1), which is also its step, in a ledger whose every charge is at `noise_multiplier`.
 inline privacy::charge charged_at(std::uint64_t seq, double noise_multiplier = 1) {
-    static std::map<double, privacy::ledger> books;
-    auto found = books.find(noise_multiplier);
-    if (found == books.end()) {
+    static std::map<double, privacy::ledger> ledgers;
+    auto found = ledgers.find(noise_multiplier);
+    if (found == ledgers.end()) {
         auto name = (std::filesystem::temp_directory_path() / "rldp-ledger-XXXXXX").string();
         ::close(::mkstemp(name.data()));
-        found = books.emplace(noise_multiplier, privacy::ledger::create(name, scratch_header())).first;
+        found = ledgers.emplace(noise_multiplier, privacy::ledger::create(name, scratch_header())).first;
         std::filesystem::remove(name);  // it stays open
     }
     auto& ledger = found->second;
