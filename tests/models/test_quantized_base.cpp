@@ -4,10 +4,13 @@
 #include "base/files.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "models/full_checkpoint.hpp"
+#include "models/gguf/gguf_model.hpp"
 #include "models/quantized/quantize.hpp"
 #include "models/unit_gradients.hpp"
+#include "models/weight_files.hpp"
 #include "models/weights.hpp"
 #include "tests/models/random_models.hpp"
+#include "tests/support/gguf_writer.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
 
@@ -212,6 +215,80 @@ TEST_CASE("a directory that bitsandbytes quantized is read as it is") {
     stored.at("model.layers.0.mlp.up_proj.weight.absmax")[0] += 1;
     save_safetensors(scratch.path() / "model.safetensors", stored);
     CHECK(load_weights(scratch.path(), config, at::kFloat, at::kCPU, {.digest = true}).digest != read.digest);
+}
+
+TEST_CASE("a GGUF file is loaded as the model that it is") {
+    random_source random(8);
+    auto config = wide_config(random, "llama");
+    config.rope = {};
+    config.window = 64;
+    config.tied_head = true;
+    const auto weights = random_weights(config);
+    testing::gguf_writer file;
+    file.add("general.architecture", "llama");
+    const auto add = [&](const std::string& key, std::int64_t value) {
+        file.add("llama." + key, static_cast<std::uint32_t>(value));
+    };
+    add("embedding_length", config.width), add("block_count", config.layers), add("context_length", config.window);
+    add("attention.head_count", config.heads), add("attention.head_count_kv", config.kv_heads);
+    add("feed_forward_length", config.inner);
+    file.add("llama.attention.layer_norm_rms_epsilon", static_cast<float>(config.norm_epsilon));
+    file.add("llama.rope.freq_base", 10000.0F);
+    file.add("tokenizer.ggml.eos_token_id", 2U);
+    std::map<std::string, at::Tensor> expected;
+    const auto modules = list_module_weights(config);
+    std::int64_t in_blocks = 0;
+    for (const auto& [name, weight] : weights) {
+        const auto type = modules.contains(name) ? block_type::q4_1
+                          : weight.dim() == 2    ? block_type::f16
+                                                 : block_type::f32;
+        const auto rows = quantize(type, weight.dim() == 2 ? weight : weight.view({1, -1}));
+        expected[name] = to_numbers(rows).view(weight.sizes());
+        auto matrix = weight;
+        const bool turned = name.find("q_proj") != name.npos || name.find("k_proj") != name.npos;
+        // Of a head's rows the two halves that are rotated together lie in turn.
+        if (turned)
+            matrix = weight.view({-1, 2, config.head_dim / 2, config.width}).transpose(1, 2).reshape(weight.sizes());
+        const auto lies = quantize(type, matrix.dim() == 2 ? matrix : matrix.view({1, -1}));
+        std::vector<std::uint64_t> shape(weight.sizes().begin(), weight.sizes().end());
+        file.tensor(to_gguf_name(config, name), shape, static_cast<std::uint32_t>(format_of(type).ggml),
+                    std::string(lies.bytes.begin(), lies.bytes.end()));
+        if (modules.contains(name)) in_blocks += weight.numel();
+    }
+    const scratch_directory scratch;
+    const auto path = scratch.path() / "model.gguf";
+    write_file(path, file.bytes());
+    CHECK(has_weights(path));
+    const auto read = read_model(path);
+    CHECK(read.in_blocks.numbers == in_blocks);
+    CHECK(read.in_blocks.bytes == in_blocks / 32 * 20);
+    CHECK(read.in_blocks.type == "q4_1");
+    CHECK(count_weight_bytes(read, 4, std::nullopt) ==
+          count_weight_bytes(config, 4, std::nullopt) - 4 * in_blocks + in_blocks / 32 * 20);
+    CHECK(find_stop_tokens(path) == std::vector<std::int64_t>{2});
+    CHECK(own_precision(path, read) == at::kFloat);
+    const auto loaded = load_weights(path, read, at::kFloat, at::kCPU, {.digest = true});
+    CHECK(loaded.weights.blocks.size() == modules.size());
+    const auto batch = make_batch(random_sequences(random, config.vocab, 12));
+    const auto found = causal_lm::from_weights(read, loaded.weights)->logits(batch.ids, nullptr, nullptr);
+    CHECK(relative_distance(found, causal_lm::from_weights(config, expected)->logits(batch.ids, nullptr, nullptr)) <
+          1e-5);
+    CHECK(relative_distance(found, causal_lm::from_weights(config, weights)->logits(batch.ids, nullptr, nullptr)) >
+          1e-3);
+    // one number of a norm is another model, and none is worse
+    auto norm = weights.at("model.norm.weight").clone();
+    const auto rewrite = [&](float number) {
+        norm[3] = number;
+        file.remove_tensor("output_norm.weight");
+        file.tensor("output_norm.weight", {64},
+                    std::vector<float>(norm.data_ptr<float>(), norm.data_ptr<float>() + 64));
+        write_file(path, file.bytes());
+    };
+    rewrite(0.125F);
+    CHECK(load_weights(path, read, at::kFloat, at::kCPU, {.digest = true}).digest != loaded.digest);
+    rewrite(std::numeric_limits<float>::quiet_NaN());
+    CHECK(has(refusal([&] { load_weights(path, read, at::kFloat, at::kCPU); }),
+              "model.gguf: tensor 'output_norm.weight' holds numbers that are not finite"));
 }
 
 TEST_CASE("an adapter is merged into a quantized base where a type is asked for") {
