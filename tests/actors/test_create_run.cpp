@@ -467,3 +467,22 @@ TEST_CASE("a model and its records tell how much of them is read") {
     CHECK(most.at("records").first == most.at("records").second);
     CHECK(most.at("records").first >= data.records);
 }
+
+TEST_CASE("a base is held in blocks where model.quantize says so, and a run's page names them") {
+    const auto spec = config::to_reading_spec(config::load("config/demo.json", {"model.quantize=int8"}));
+    const auto plain = load_model(config::to_reading_spec(config::load("config/demo.json", {})), {.identify = true});
+    const auto model = load_model(spec, {.identify = true});
+    CHECK(model.base->is_quantized());
+    CHECK_FALSE(plain.base->is_quantized());
+    CHECK(model.base->config().in_blocks.type == "int8");
+    CHECK(model.digest == plain.digest);  // the files are the same; what is made of them the configuration says
+    CHECK(model.base->parameters() == plain.base->parameters());
+    auto quantized_already = plain.base->config();
+    quantized_already.in_blocks = {64, 36, "nf4"};
+    CHECK(
+        has(refusal([&] { check_quantization(spec, quantized_already); }), "is quantized already (nf4); leave it out"));
+    const auto whole =
+        config::to_reading_spec(config::load("config/demo.json", {"train.parameters=[\"all\"]", "train.lr=0.001"}));
+    CHECK(has(refusal([&] { check_quantization(whole, quantized_already); }), "train adapters"));
+    CHECK_NOTHROW(check_quantization(spec, plain.base->config()));
+}
