@@ -112,8 +112,8 @@ TEST_CASE("other architectures: no pairs, biases, norms of heads, norms that beg
     for (const std::string kind : {"qwen2", "qwen3"}) {
         auto made = tiny_llama(kind);
         if (kind == "qwen2")
-            for (const auto& [name, size] : {std::pair("q", 8U), {"k", 4U}, {"v", 4U}})
-                made.tensor("blk.0.attn_" + std::string(name) + ".bias", {size}, count_up(size));
+            for (const auto& [name, size] : std::vector<std::pair<std::string, unsigned>>{{"q", 8}, {"k", 4}, {"v", 4}})
+                made.tensor("blk.0.attn_" + name + ".bias", {size}, count_up(size));
         else
             for (const char* name : {"q", "k"})
                 made.tensor("blk.0.attn_" + std::string(name) + "_norm.weight", {4}, count_up(4));
