@@ -1,0 +1,96 @@
+#include "privacy/accounting/bands.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+
+namespace rldp::privacy {
+
+namespace {
+
+/// b·q ≤ 1 up to the rounding of B/N and the product.
+bool is_a_rate(double rate) {
+    return rate <= 1 + 1e-12;
+}
+
+std::int64_t count_rounds(std::int64_t bands, std::int64_t steps) {
+    return (steps + bands - 1) / bands;
+}
+
+}  // namespace
+
+std::int64_t find_most_bands(const banded_plan& plan) {
+    require(plan.sample_rate > 0 && plan.sample_rate <= 1 && plan.steps >= 1, "bands: a plan out of range");
+    std::int64_t most = plan.steps;
+    if (plan.population) most = std::min(most, *plan.population / least_units_of_a_group);
+    most = static_cast<std::int64_t>(std::min(static_cast<double>(most), 1 / plan.sample_rate + 1));
+    while (most > 1 && !is_a_rate(static_cast<double>(most) * plan.sample_rate)) --most;
+    return std::max<std::int64_t>(most, 1);
+}
+
+void check_bands(std::int64_t bands, const banded_plan& plan) {
+    refuse_unless(bands >= 1, fmt::format("bands: {} of them; give at least 1, which is independent noise", bands));
+    if (bands == 1) return;
+    const auto most = find_most_bands(plan);
+    if (bands > plan.steps)
+        refuse(fmt::format("bands: {} are more than the {} steps; give at most {}", bands, plan.steps, most));
+    const double rate = static_cast<double>(bands) * plan.sample_rate;
+    if (!is_a_rate(rate))
+        refuse(fmt::format(
+            "bands: {} groups at sample rate {:.6g} would be drawn from with probability {:.6g}, above 1; give "
+            "at most {}, or a smaller expected batch size",
+            bands, plan.sample_rate, rate, most));
+    if (plan.population && *plan.population < bands * least_units_of_a_group)
+        refuse(fmt::format("bands: {} groups of {} units have fewer than {} units each, expected; give at most {}",
+                           bands, *plan.population, least_units_of_a_group, most));
+}
+
+phase to_rounds(std::int64_t bands, double noise_multiplier, double sample_rate, std::int64_t steps) {
+    return {noise_multiplier, std::min(1.0, static_cast<double>(bands) * sample_rate), count_rounds(bands, steps)};
+}
+
+banded_noise calibrate_bands(const accountant& with, std::int64_t bands, const banded_plan& plan, double epsilon,
+                             double delta) {
+    check_bands(bands, plan);
+    const auto calibrated = [&](std::int64_t of) {
+        const auto rounds = to_rounds(of, 1, plan.sample_rate, plan.steps);
+        return calibrate(with, {&rounds, 1}, epsilon, delta);
+    };
+    const auto noise = calibrated(bands);
+    if (bands == 1) return {bands, noise, 1};
+    const auto error = compute_prefix_error(make_bands(bands, plan.steps), plan.steps).mean_squared;
+    const auto independent = compute_prefix_error({1}, plan.steps).mean_squared;
+    return {bands, noise, noise.noise_multiplier / calibrated(1).noise_multiplier * std::sqrt(error / independent)};
+}
+
+bands_choice choose_bands(const accountant& with, const banded_plan& plan, double epsilon, double delta) {
+    constexpr double least_gain = 0.05, gain_of_a_doubling = 0.15;
+    const auto percent = [](double left) { return fmt::format("{:.0f} %", 100 * (1 - left)); };
+    const auto most = std::min(most_chosen_bands, find_most_bands(plan));
+    if (most < 2) return {1, 1, "two groups would be too small, or drawn from with a probability above 1"};
+    const auto price = [&](std::int64_t bands) { return calibrate_bands(with, bands, plan, epsilon, delta).left; };
+    std::int64_t bands = 2;
+    double left = price(bands), of_next = 1;
+    for (; 2 * bands <= most; bands *= 2, left = of_next) {
+        of_next = price(2 * bands);
+        if (of_next > (1 - gain_of_a_doubling) * left) break;
+    }
+    if (left > 1 - least_gain)
+        return {1, 1,
+                fmt::format("{} bands would take {} of the noise that the model adds up, at an equal budget: less than "
+                            "{:.0f} %, which is not worth it",
+                            bands, percent(std::min(left, 1.0)), 100 * least_gain)};
+    const auto why_no_more =
+        2 * bands > most
+            ? fmt::format("no more than {} are chosen{}", bands, bands < most_chosen_bands ? " for this plan" : "")
+            : fmt::format("{} would take {}, a step that is too small to pay (single steps get noisier)", 2 * bands,
+                          percent(of_next));
+    return {bands, left,
+            fmt::format("they take {} of the noise that the model adds up, at an equal budget; {}", percent(left),
+                        why_no_more)};
+}
+
+}  // namespace rldp::privacy
