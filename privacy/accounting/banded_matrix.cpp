@@ -163,7 +163,10 @@ band_coefficients find_best_bands(std::int64_t bands, std::int64_t steps) {
 band_coefficients make_bands(std::int64_t bands, std::int64_t steps) {
     require_bands(bands, steps);
     constexpr double worth_it = 0.97;
-    auto root = make_square_root_bands(bands), best = find_best_bands(bands, steps);
+    constexpr std::int64_t most_work = 20'000'000;  // of which a search takes some hundred times as many operations
+    auto root = make_square_root_bands(bands);
+    if (bands * steps > most_work) return root;
+    auto best = find_best_bands(bands, steps);
     const auto error = [&](const band_coefficients& of) { return compute_prefix_error(of, steps).mean_squared; };
     return error(best) <= worth_it * error(root) ? best : root;
 }
@@ -177,6 +180,14 @@ prefix_error compute_prefix_error(const band_coefficients& bands, std::int64_t s
         out.last_squared += w[j] * w[j];
     }
     return out;
+}
+
+double compute_step_variance(const band_coefficients& bands, std::int64_t steps) {
+    require_bands(std::ssize(bands), steps);
+    numbers first_column(static_cast<std::size_t>(steps), 0);
+    first_column[0] = 1;
+    first_column = substitute(bands, std::move(first_column));
+    return dot(first_column, first_column);
 }
 
 }  // namespace rldp::privacy

@@ -18,7 +18,8 @@ band_coefficients make_square_root_bands(std::int64_t bands);
 /// the square root's finds them: never worse than these.
 band_coefficients find_best_bands(std::int64_t bands, std::int64_t steps);
 
-/// Those of a run: the square root's, or the best where their mean squared error is at least 3 % less.
+/// Those of a run: the square root's, or the best where their mean squared error is at least 3 % less. The square
+/// root's where bands times steps are above 2·10⁷, for a search would take minutes.
 band_coefficients make_bands(std::int64_t bands, std::int64_t steps);
 
 /// Variance of what noise A·C⁻¹z adds to the sum over the first t steps, for z of variance 1.
@@ -27,5 +28,9 @@ struct prefix_error {
     double last_squared;  ///< at t = steps, where it is largest; steps for independent noise
 };
 prefix_error compute_prefix_error(const band_coefficients& bands, std::int64_t steps);
+
+/// Variance of (C⁻¹z)_t for z of variance 1, far into a block of C: what a single step's noise has over independent
+/// noise. 1 for one band, else more.
+double compute_step_variance(const band_coefficients& bands, std::int64_t steps);
 
 }  // namespace rldp::privacy

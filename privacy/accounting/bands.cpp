@@ -23,33 +23,43 @@ std::int64_t count_rounds(std::int64_t bands, std::int64_t steps) {
 }  // namespace
 
 std::int64_t find_most_bands(const banded_plan& plan) {
-    require(plan.sample_rate > 0 && plan.sample_rate <= 1 && plan.steps >= 1, "bands: a plan out of range");
-    std::int64_t most = plan.steps;
+    require(plan.sample_rate >= 0 && plan.sample_rate <= 1 && plan.steps >= 1, "bands: a plan out of range");
+    if (plan.steps > most_banded_steps) return 1;
+    std::int64_t most = std::min(plan.steps, most_bands);
     if (plan.population) most = std::min(most, *plan.population / least_units_of_a_group);
     most = static_cast<std::int64_t>(std::min(static_cast<double>(most), 1 / plan.sample_rate + 1));
     while (most > 1 && !is_a_rate(static_cast<double>(most) * plan.sample_rate)) --most;
     return std::max<std::int64_t>(most, 1);
 }
 
-void check_bands(std::int64_t bands, const banded_plan& plan) {
-    refuse_unless(bands >= 1, fmt::format("bands: {} of them; give at least 1, which is independent noise", bands));
+void check_bands(std::int64_t bands, const banded_plan& plan, std::string_view key) {
+    refuse_unless(bands >= 1, fmt::format("{}: {} of them; give at least 1, which is independent noise", key, bands));
     if (bands == 1) return;
     const auto most = find_most_bands(plan);
     if (bands > plan.steps)
-        refuse(fmt::format("bands: {} are more than the {} steps; give at most {}", bands, plan.steps, most));
+        refuse(fmt::format("{}: {} are more than the {} steps; give at most {}", key, bands, plan.steps, most));
+    if (plan.steps > most_banded_steps)
+        refuse(fmt::format("{}: {} steps are more than the {} that noise is correlated over; give 1", key, plan.steps,
+                           most_banded_steps));
+    if (bands > most_bands)
+        refuse(fmt::format("{}: {} are more than {}; give at most {}", key, bands, most_bands, most));
     const double rate = static_cast<double>(bands) * plan.sample_rate;
     if (!is_a_rate(rate))
         refuse(fmt::format(
-            "bands: {} groups at sample rate {:.6g} would be drawn from with probability {:.6g}, above 1; give "
+            "{}: {} groups at sample rate {:.6g} would be drawn from with probability {:.6g}, above 1; give "
             "at most {}, or a smaller expected batch size",
-            bands, plan.sample_rate, rate, most));
+            key, bands, plan.sample_rate, rate, most));
     if (plan.population && *plan.population < bands * least_units_of_a_group)
-        refuse(fmt::format("bands: {} groups of {} units have fewer than {} units each, expected; give at most {}",
+        refuse(fmt::format("{}: {} groups of {} units have fewer than {} units each, expected; give at most {}", key,
                            bands, *plan.population, least_units_of_a_group, most));
 }
 
+double compute_group_rate(std::int64_t bands, double sample_rate) {
+    return std::min(1.0, static_cast<double>(bands) * sample_rate);
+}
+
 phase to_rounds(std::int64_t bands, double noise_multiplier, double sample_rate, std::int64_t steps) {
-    return {noise_multiplier, std::min(1.0, static_cast<double>(bands) * sample_rate), count_rounds(bands, steps)};
+    return {noise_multiplier, compute_group_rate(bands, sample_rate), count_rounds(bands, steps)};
 }
 
 banded_noise calibrate_bands(const accountant& with, std::int64_t bands, const banded_plan& plan, double epsilon,

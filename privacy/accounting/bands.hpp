@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "privacy/accounting/accountant.hpp"
 #include "privacy/accounting/banded_matrix.hpp"
@@ -21,14 +22,20 @@ inline constexpr std::int64_t least_units_of_a_group = 10;
 /// No more bands are chosen where nobody asks for them.
 inline constexpr std::int64_t most_chosen_bands = 8;
 
+/// No more bands, and no bands for more steps, for C is worked out in b·T steps.
+inline constexpr std::int64_t most_bands = 1024, most_banded_steps = 1'000'000;
+
 /// The most bands that the plan admits.
 std::int64_t find_most_bands(const banded_plan& plan);
-/// Errors: bad_input for a number of bands that is not positive, above that of the steps, at which a step would draw a
-/// unit of its group with a probability above 1, or whose groups are too small.
-void check_bands(std::int64_t bands, const banded_plan& plan);
+/// Errors: bad_input for a number of bands that is not positive, above that of the steps or most_bands, at which a step
+/// would draw a unit of its group with a probability above 1, or whose groups are too small.
+/// `key`: what the user calls them.
+void check_bands(std::int64_t bands, const banded_plan& plan, std::string_view key = "noise.bands");
 
 /// A plan's phase in b bands: ⌈T/b⌉ rounds, each a subsampled Gaussian of rate b·q (Choquette-Choo et al. 2023, theorem
 /// 4). `steps` may be a part of the plan's: the first so many.
+/// The rate at which a step draws from its group: b·q, at most 1.
+double compute_group_rate(std::int64_t bands, double sample_rate);
 phase to_rounds(std::int64_t bands, double noise_multiplier, double sample_rate, std::int64_t steps);
 
 /// Noise in b bands within a budget.

@@ -121,16 +121,22 @@ TEST_CASE("bands that a plan does not admit are refused in one line, and the mos
     CHECK(find_most_bands({0.25, 40, 5000}) == 4);
     CHECK(find_most_bands({0.01, 40, 35}) == 3);
     CHECK(find_most_bands({1, 40, {}}) == 1);
-    CHECK(refusal([&] { check_bands(41, plan); }) == "bands: 41 are more than the 40 steps; give at most 40");
+    CHECK(refusal([&] { check_bands(41, plan); }) == "noise.bands: 41 are more than the 40 steps; give at most 40");
     CHECK(refusal([&] {
               check_bands(4, {0.3, 40, 5000});
           }) ==
-          "bands: 4 groups at sample rate 0.3 would be drawn from with probability 1.2, above 1; give at most 3, or a "
+          "noise.bands: 4 groups at sample rate 0.3 would be drawn from with probability 1.2, above 1; give at most 3, "
+          "or a "
           "smaller expected batch size");
     CHECK(refusal([&] {
               check_bands(4, {0.01, 40, 39});
-          }) == "bands: 4 groups of 39 units have fewer than 10 units each, expected; give at most 3");
-    CHECK(refusal([&] { check_bands(0, plan); }) == "bands: 0 of them; give at least 1, which is independent noise");
+          }) == "noise.bands: 4 groups of 39 units have fewer than 10 units each, expected; give at most 3");
+    CHECK(refusal([&] { check_bands(0, plan); }) ==
+          "noise.bands: 0 of them; give at least 1, which is independent noise");
+    CHECK(has(refusal([&] { check_bands(2000, {1e-6, 3000, {}}); }), "more than 1024"));
+    CHECK(has(refusal([&] { check_bands(2, {1e-6, 2'000'000, {}}); }), "1000000"));
+    CHECK(find_most_bands({1e-9, 2'000'000, {}}) == 1);
+    CHECK(make_bands(1024, 1'000'000) == make_square_root_bands(1024));
     for (const std::int64_t bands : {1, 2, 40}) CHECK_NOTHROW(check_bands(bands, plan));
     CHECK_NOTHROW(check_bands(1, {1, 1, 3}));  // as today
     CHECK_NOTHROW(check_bands(4, {0.01, 40, 40}));
