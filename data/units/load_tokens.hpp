@@ -61,6 +61,8 @@ struct token_corpus {
     std::string digest;
     std::string split;       ///< as enrolment's
     unit_sketches sketches;  ///< as enrolment's
+    /// Of the training units, in their order: keyed hashes of their identities, no two alike.
+    std::vector<std::uint64_t> train_ids;
 };
 
 /// How many units are expected on the Eval side beside N training units: a public number.
