@@ -140,6 +140,7 @@ eval::run_summary summarise(const session& run, const outcome& ended) {
     for (const auto& [name, value] : out.epsilon_spent)
         out.upper_bound[name] = privacy::make_accountant(name)->is_upper_bound();
     out.sample_rate = run.plan.sample_rate;
+    out.bands = book.header.bands;
     out.method = run.spec.method.name;
     out.policy = book.header.policy;
     for (const auto& level : privacy::priced_phases(book.header.deck, book.header.sample_rate, book.header.steps))
