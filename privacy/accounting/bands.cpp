@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "base/error.hpp"
 
@@ -78,29 +79,31 @@ banded_noise calibrate_bands(const accountant& with, std::int64_t bands, const b
 
 bands_choice choose_bands(const accountant& with, const banded_plan& plan, double epsilon, double delta) {
     constexpr double least_gain = 0.05, gain_of_a_doubling = 0.15;
-    const auto percent = [](double left) { return fmt::format("{:.0f} %", 100 * (1 - left)); };
+    const auto percent = [](double left) { return fmt::format("{:.0f} %", 100 * (1 - std::min(left, 1.0))); };
     const auto most = std::min(most_chosen_bands, find_most_bands(plan));
     if (most < 2) return {1, 1, "two groups would be too small, or drawn from with a probability above 1"};
-    const auto price = [&](std::int64_t bands) { return calibrate_bands(with, bands, plan, epsilon, delta).left; };
-    std::int64_t bands = 2;
-    double left = price(bands), of_next = 1;
-    for (; 2 * bands <= most; bands *= 2, left = of_next) {
-        of_next = price(2 * bands);
-        if (of_next > (1 - gain_of_a_doubling) * left) break;
-    }
-    if (left > 1 - least_gain)
+    std::vector<banded_noise> tried;  // 2, 4 and 8
+    for (std::int64_t bands = 2; bands <= most; bands *= 2)
+        tried.push_back(calibrate_bands(with, bands, plan, epsilon, delta));
+    auto chosen = std::find_if(tried.begin(), tried.end(), [](const auto& one) { return one.left <= 1 - least_gain; });
+    if (chosen == tried.end()) {
+        const auto best =
+            std::min_element(tried.begin(), tried.end(), [](const auto& a, const auto& b) { return a.left < b.left; });
         return {1, 1,
                 fmt::format("{} bands would take {} of the noise that the model adds up, at an equal budget: less than "
                             "{:.0f} %, which is not worth it",
-                            bands, percent(std::min(left, 1.0)), 100 * least_gain)};
+                            best->bands, percent(best->left), 100 * least_gain)};
+    }
+    while (chosen + 1 != tried.end() && (chosen + 1)->left <= (1 - gain_of_a_doubling) * chosen->left) ++chosen;
     const auto why_no_more =
-        2 * bands > most
-            ? fmt::format("no more than {} are chosen{}", bands, bands < most_chosen_bands ? " for this plan" : "")
-            : fmt::format("{} would take {}, a step that is too small to pay (single steps get noisier)", 2 * bands,
-                          percent(of_next));
-    return {bands, left,
-            fmt::format("they take {} of the noise that the model adds up, at an equal budget; {}", percent(left),
-                        why_no_more)};
+        chosen + 1 == tried.end()
+            ? fmt::format("no more than {} are chosen{}", chosen->bands,
+                          chosen->bands < most_chosen_bands ? " for this plan" : "")
+            : fmt::format("{} would take {}, a step that is too small to pay (single steps get noisier)",
+                          (chosen + 1)->bands, percent((chosen + 1)->left));
+    return {chosen->bands, chosen->left,
+            fmt::format("they take {} of the noise that the model adds up, at an equal budget; {}",
+                        percent(chosen->left), why_no_more)};
 }
 
 }  // namespace rldp::privacy
