@@ -81,7 +81,7 @@ void follow(const std::function<joined_run()>& join, const std::shared_ptr<ranks
     const auto log = trusted_log_of_rank(trusted_log);
     auto how = make_gradient_settings(run.spec, run.plan, run.model, team->ranks());
     how.rank = team->rank();
-    const auto loader = system.spawn<caf::detached>(make_loader, run.closed, run.plan.sample_rate, log);
+    const auto loader = system.spawn<caf::detached>(make_loader, run.closed, run.plan.step_rate(), log);
     const auto contributor =
         system.spawn<caf::detached>(make_contributor, make_segments(run.spec.clip.groups, run.model.layout), team, log);
     const auto gradient =

@@ -12,8 +12,11 @@ trusted<draw> loader_state::make(std::uint64_t seq) const {
     const auto& inside = privacy::opened(closed);
     privacy::random_stream random(inside->key, privacy::purpose::draw, seq, 0);
     draw out{.seq = seq, .store = {inside, &inside->train}, .units = {}};
+    const auto next = [&] { return random.next(); };
     const auto drawn =
-        data::poisson_draw(static_cast<std::int64_t>(inside->train.size()), sample_rate, [&] { return random.next(); });
+        inside->bands == 1
+            ? data::poisson_draw(static_cast<std::int64_t>(inside->train.size()), sample_rate, next)
+            : data::draw_from_group(inside->groups, data::find_group_of_step(seq, inside->bands), sample_rate, next);
     for (const auto unit : drawn) out.units.push_back(inside->train[static_cast<std::size_t>(unit)]);
     return trusted<draw>(std::move(out));
 }

@@ -106,7 +106,7 @@ void wire(supervisor_pointer self, const opened_run& opened) {
     };
     trainer_wiring wiring;
     wiring.hub = self->state.hub;
-    const auto loader = spawn(make_loader, closed, run.plan.sample_rate, trusted_log);
+    const auto loader = spawn(make_loader, closed, run.plan.step_rate(), trusted_log);
     wiring.sanitizer = spawn(make_sanitizer, closed, make_sanitizer_config(run.spec, run.model.layout), team, unsound,
                              run.where.releases(), trusted_log);
     auto how = make_gradient_settings(run, team ? team->ranks() : 1);

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 
+#include "app/bands.hpp"
 #include "app/commands.hpp"
 #include "app/words.hpp"
 #include "base/error.hpp"
@@ -25,6 +26,7 @@ struct account_arguments {
     std::vector<std::string> phases;
     std::string delta, ledger;
     std::vector<std::string> epsilons;
+    bands_arguments banded;
     bool json = false;
 };
 
@@ -70,9 +72,30 @@ json curve(std::span<const privacy::phase> phases, const std::vector<std::string
     return points;
 }
 
+/// Puts the rounds of one banded phase in its place, and tells of them; null without --bands.
+json apply_bands(const account_arguments& given, std::vector<privacy::phase>& phases) {
+    const auto population = read_population(given.banded);
+    if (given.banded.bands.empty()) return nullptr;
+    if (phases.size() != 1) refuse("--bands: noise of several levels is not correlated; give one --phase");
+    privacy::checked_phases(phases);
+    const auto& [z, rate, steps] = phases.front();
+    const privacy::banded_plan plan{rate, steps, population};
+    // An open number is compared with others at what independent noise of this multiplier costs.
+    const auto pld = privacy::make_accountant("pld");
+    const double delta = given.delta.empty() ? 0 : parse_number("--delta", given.delta);
+    if (given.banded.bands == "open" && given.delta.empty())
+        refuse("--bands open: budgets are compared at one δ; give --delta D");
+    const double budget = given.banded.bands == "open" ? pld->epsilon(phases, delta) : 0;
+    const auto bands = read_bands(given.banded, plan, *pld, budget, delta);
+    auto out = describe_bands(*bands, plan);
+    phases = {privacy::to_rounds(bands->bands, z, rate, steps)};
+    return out;
+}
+
 int account_phases(const account_arguments& given) {
     std::vector<privacy::phase> phases;
     for (const auto& text : given.phases) phases.push_back(parse_phase(text));
+    const auto banded = apply_bands(given, phases);
     json out = json::object();
     if (!given.delta.empty()) {
         const double delta = parse_number("--delta", given.delta);
@@ -80,10 +103,12 @@ int account_phases(const account_arguments& given) {
         out["delta"] = delta;
     }
     if (!given.epsilons.empty()) out["curve"] = curve(phases, given.epsilons);
+    if (!banded.is_null()) out.update(banded);
     if (given.json) {
         say("{}\n", out.dump());
         return 0;
     }
+    if (!banded.is_null()) print_bands(banded);
     if (out.contains("delta")) {
         say("at δ = {:g}\n", out.at("delta").get<double>());
         print_prices(out, 2);
@@ -130,6 +155,8 @@ void check(const account_arguments& given) {
         refuse("account: give --delta D (prints ε) or --epsilon E (prints δ)");
     if (!given.ledger.empty() && (!given.delta.empty() || !given.epsilons.empty()))
         refuse("account: a ledger has its own δ; leave --delta and --epsilon out");
+    if (!given.ledger.empty() && !given.banded.bands.empty())
+        refuse("account: a ledger knows its own bands; leave --bands out");
 }
 
 }  // namespace
@@ -146,6 +173,7 @@ void add_account(CLI::App& program, action& chosen) {
     command->add_option("--epsilon", given->epsilons, "ε ≥ 0: print δ; repeatable, for points of the privacy curve")
         ->allow_extra_args(false);
     command->add_option("--ledger", given->ledger, "a run's public/ledger.jsonl: guaranteed and progress ε");
+    add_bands_options(*command, given->banded);
     command->add_flag("--json", given->json, "print as JSON");
     command->footer("Example: rldp account --phase 1.1,0.01,1000 --phase 0.9,0.01,200 --delta 1e-5");
     command->callback([given, &chosen] {

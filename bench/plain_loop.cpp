@@ -23,7 +23,7 @@ struct trusted_side {
     explicit trusted_side(const actors::opened_run& opened) {
         const auto& run = *opened.facts;
         loader.closed = gradient.closed = opened.closed;
-        loader.sample_rate = run.plan.sample_rate;
+        loader.sample_rate = run.plan.step_rate();
         gradient.model = run.model;
         gradient.how = actors::make_gradient_settings(run);
         sanitizer.open(opened.closed, actors::make_sanitizer_config(run.spec, run.model.layout), nullptr,

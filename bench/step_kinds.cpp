@@ -45,10 +45,11 @@ models::token_batch random_batch(const step_shape& shape, std::int64_t vocabular
     return {ids, ids, {}};
 }
 
-privacy::sanitizer_config make_bench_sanitizer(const models::lora_layout& layout) {
+privacy::sanitizer_config make_bench_sanitizer(const models::lora_layout& layout, std::int64_t bands) {
     std::vector<std::int64_t> sizes;
     for (const auto& pair : layout.pairs) sizes.push_back(pair.size);
-    return {.segments = privacy::make_segments(sizes)};
+    constexpr std::int64_t steps = 1000;  // of the run that the bands are for
+    return {.segments = privacy::make_segments(sizes), .bands = privacy::make_bands(bands, steps)};
 }
 
 constexpr double learning_rate = 1e-4;
@@ -110,7 +111,7 @@ step_kinds::step_kinds(const step_shape& shape)
       layout_(models::make_layout(model_->config(), {8, 16, shape.dropout, {"q", "v"}})),
       batch_(random_batch(shape, model_->config().vocab)),
       optimizer_(models::initial_adapter(layout_, 1).to(options_.device())),
-      sanitizer_(make_bench_sanitizer(layout_), key_) {
+      sanitizer_(make_bench_sanitizer(layout_, shape.bands), key_) {
     models::choose_threads(model_->config(), shape.threads);
 }
 

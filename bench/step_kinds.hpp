@@ -17,6 +17,7 @@ struct step_shape {
     std::string device = "cpu";
     double dropout = 0;
     int threads = 2;
+    std::int64_t bands = 1;  ///< of the noise
 };
 
 /// Errors: bad_input for a name that is not known.

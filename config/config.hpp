@@ -41,6 +41,7 @@ struct noise_section {
     std::optional<double>
         statistics_share;  ///< part of 1/z² spent on statistics, [0, 1); default by method (methods.hpp)
     deck_section deck;
+    std::optional<std::int64_t> bands;   ///< noise is correlated over so many steps; 1 is independent noise
     bool insecure_reproducible = false;  ///< draws, dropout and noise from `seed`: no guarantee, for tests
 };
 

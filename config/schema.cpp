@@ -162,6 +162,10 @@ void add_noise_and_clip(std::vector<key>& keys) {
              "Part of 1/z² spent on the statistics that rldp's controller sees, or, at every tenth step, on the losses "
              "by which hyfreedp sets the learning rate; other methods have none.",
              by_method(&method_row::statistics_share))
+        .add("bands", &noise_section::bands, between(1, 1024), "steps",
+             "Noise is correlated over so many steps, so that later ones take back a part of what earlier ones added; "
+             "each unit is drawn at every so many'th step only. 1: independent noise. noise.policy fixed alone.",
+             "chosen: as many, up to 8, as pay; 1 under rl.state prepared and under noise.policy deck and filter")
         .add("insecure_reproducible", &noise_section::insecure_reproducible, yes_or_no{}, "",
              "Draws, dropout and noise follow from the seed: for tests, no guarantee.");
     section(

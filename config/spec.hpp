@@ -54,6 +54,7 @@ struct privacy_spec {
     std::string book;  ///< see base/data_names.hpp
     policy_kind policy = policy_kind::fixed;
     deck_section deck;
+    std::int64_t bands = 1;
     bool insecure_reproducible = false;
 };
 

@@ -45,6 +45,13 @@ finding contract(const run_config& config) {
                            config.method.name);
     if (!sound && (config.noise.policy || config.noise.allocation))
         return "noise.policy and noise.allocation have no part in as_published, which has its own; leave them out";
+    const auto bands = config.noise.bands.value_or(1);
+    const auto policy = resolve_choices(config).policy;
+    if (bands > 1 && policy != policy_kind::fixed)
+        return fmt::format(
+            "noise.bands is {}, but noise.policy {} changes the noise while training, which is proven for "
+            "one band only; give noise.policy fixed, or noise.bands 1",
+            bands, name_of(policy));
     if (sound && privacy.accountant == "gdp_clt")
         return R"(privacy.accountant "gdp_clt" is no upper bound and can't enforce a budget; use "pld" or "rdp")";
     return privacy.population ? rate_problem(config, *privacy.population) : std::nullopt;

@@ -64,7 +64,9 @@ privacy::method_config make_method_config(const config::run_spec& spec, const mo
                                .statistics_share = spec.method.statistics_share,
                                .warmup = spec.train.warmup,
                                .initial_loss = estimate_initial_loss(model),
-                               .rounding_margin = compute_rounding_margin(spec)};
+                               .rounding_margin = compute_rounding_margin(spec),
+                               .step_variance = privacy::compute_step_variance(
+                                   privacy::make_bands(spec.privacy.bands, spec.train.steps), spec.train.steps)};
     for (const auto& one : list_modules(layout)) out.pair_sizes.push_back(one.size);
     return out;
 }

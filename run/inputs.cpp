@@ -200,6 +200,7 @@ run_data load_data(const config::reading_spec& spec, const models::tokenizer& to
         refuse(spec.data.path + ": no record fell on the Eval side; give more records, or another data.split_seed");
     out.held_out = std::move(read.held_out);
     out.train = std::move(read.train);
+    out.train_ids = std::move(read.train_ids);
     out.records = read.records;
     out.cut = read.cut;
     out.digest = std::move(read.digest);

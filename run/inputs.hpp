@@ -26,11 +26,12 @@ class cached_corpus;
 /// The data of a run, in clear: belongs on the trusted side but for `held_out`.
 struct run_data {
     data::token_store train;
-    data::held_out_side held_out;       ///< of the Eval side as many as train.eval_records says, or may say
-    std::int64_t records = 0, cut = 0;  ///< training records, and how many of them were longer than max_tokens
-    std::string digest;                 ///< of the training units; goes out only as an HMAC
-    std::string split;                  ///< digest of all units and their sides; for the budget book
-    unit_sketches sketches;             ///< by which the budget book knows the table again
+    std::vector<std::uint64_t> train_ids;  ///< by which units are told apart; see token_corpus
+    data::held_out_side held_out;          ///< of the Eval side as many as train.eval_records says, or may say
+    std::int64_t records = 0, cut = 0;     ///< training records, and how many of them were longer than max_tokens
+    std::string digest;                    ///< of the training units; goes out only as an HMAC
+    std::string split;                     ///< digest of all units and their sides; for the budget book
+    unit_sketches sketches;                ///< by which the budget book knows the table again
     std::vector<eval::membership_record::planted_secret> planted;  ///< data.canaries
     std::vector<data::token_unit> audit_canaries;                  ///< those that may join the training units
     std::vector<std::string> warnings;

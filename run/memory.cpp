@@ -151,7 +151,7 @@ memory_need estimate_memory(const config::reading_spec& spec, const models::mode
     // too where the head is trained (docs/privacy.md §12).
     // Noise of whole tensors is drawn in pieces, their sums become numbers where they lie, and AdamW makes new
     // parameters only.
-    const double beside = whole ? 24 : 72;
+    const double beside = (whole ? 24 : 72) + 8 * static_cast<double>(work.noise_bands - 1);  // of earlier steps
     const double rows = whole ? 0 : 4 * (abreast + 1) * together;
     out.adapter = std::llround(static_cast<double>(layout.dimension) * (rows + beside));
     if (whole) {

@@ -39,6 +39,7 @@ struct workload {
     std::int64_t population = 0, expected_batch_size = 0;
     std::int64_t max_tokens = 0;   ///< of a record
     std::int64_t micro_batch = 0;  ///< records of a forward pass
+    std::int64_t noise_bands = 1;
 };
 memory_need estimate_memory(const config::reading_spec& spec, const models::model_config& model,
                             const models::lora_layout& layout, const workload& work);

@@ -79,7 +79,8 @@ privacy::spending_plan privacy_plan(const config::run_spec& spec) {
             .interval = spec.controller.interval,
             .accountant = spec.privacy.accountant,
             .deck_levels = spec.privacy.deck.levels,
-            .deck_ratio = spec.privacy.deck.ratio};
+            .deck_ratio = spec.privacy.deck.ratio,
+            .bands = spec.privacy.bands};
 }
 
 /// Padding is asked for to hide the draw; a machine that then runs out of memory would show it after all.
@@ -226,6 +227,8 @@ run_plan plan_run(const config::run_spec& spec, const models::model_config& mode
     out.steps = spec.train.steps;
     if (spec.controller.kind == controller_kind::published) check_schedule(spec.train);
     out.sample_rate = static_cast<double>(spec.train.expected_batch_size) / static_cast<double>(out.population);
+    out.bands = spec.privacy.bands;
+    privacy::check_bands(out.bands, {out.sample_rate, out.steps, out.population});
     out.epsilon_budget = spec.privacy.epsilon_budget;
     out.delta = spec.privacy.delta;
     check_delta(spec.privacy, out.warnings);
@@ -248,7 +251,8 @@ run_plan plan_run(const config::run_spec& spec, const models::model_config& mode
     const workload work{.population = out.population,
                         .expected_batch_size = spec.train.expected_batch_size,
                         .max_tokens = out.max_tokens,
-                        .micro_batch = spec.train.micro_batch};
+                        .micro_batch = spec.train.micro_batch,
+                        .noise_bands = spec.privacy.bands};
     out.memory = estimate_memory(spec, model, layout, work);
     out.max_records_per_unit = spec.records_per_unit;
     out.rounding_margin = compute_rounding_margin(spec);
@@ -284,6 +288,9 @@ run_plan plan_run(const config::run_spec& spec, const models::model_config& mode
         if (steering.online)
             out.controller.emplace_back("rl.online: it goes on learning in the run, from the loss on public records");
         for (auto& doubt : rl::list_warnings(*out.policy, out.steps)) out.warnings.push_back(std::move(doubt));
+        if (out.bands > 1)
+            out.warnings.push_back(
+                fmt::format("noise.bands is {}, and rl.controller was prepared on independent noise alone", out.bands));
     }
     if (spec.data.canaries > 0 && spec.data.keep == kept_end::head)
         out.warnings.emplace_back(
@@ -362,6 +369,7 @@ std::string to_json(const run_plan& plan, bool counts) {
     nlohmann::json out{{"population", plan.population},
                        {"sample_rate", plan.sample_rate},
                        {"steps", plan.steps},
+                       {"bands", plan.bands},
                        {"noise_multiplier", plan.noise_multiplier},
                        {"guaranteed_epsilon", eval::json_number(plan.epsilon_guaranteed)},
                        {"delta", plan.delta},

@@ -11,6 +11,7 @@
 #include "models/causal_lm.hpp"
 #include "models/unit_gradients.hpp"
 #include "privacy/accounting/accountant.hpp"
+#include "privacy/accounting/bands.hpp"
 #include "privacy/spending/policy.hpp"
 #include "rl/prepared/prepared_policy.hpp"
 #include "run/inputs.hpp"
@@ -48,6 +49,9 @@ struct published_price {
 struct run_plan {
     std::int64_t population = 0;  ///< N, the public constant
     double sample_rate = 0;       ///< q = B/N
+    std::int64_t bands = 1;       ///< b: the noise is correlated over so many steps
+    /// What a step draws the units of its group at: q, or b times that.
+    double step_rate() const { return privacy::compute_group_rate(bands, sample_rate); }
     std::int64_t steps = 0;
     double epsilon_budget = 0, delta = 0;
     privacy::look_plan looks = {};  ///< at held-out units; none unless eval.publish is private

@@ -8,6 +8,8 @@
 #include "base/error.hpp"
 #include "config/methods.hpp"
 #include "config/open_keys.hpp"
+#include "privacy/accounting/bands.hpp"
+#include "privacy/accounting/pld/pld.hpp"
 #include "privacy/spending/book_files.hpp"
 #include "rl/prepared/prepared_policy.hpp"
 #include "run/factories.hpp"
@@ -41,6 +43,30 @@ std::optional<config::choice> choose_interval(config::run_config& config) {
     return {};
 }
 
+/// What noise.bands comes to, where it is open: as many as pay, at the price of a coarse mesh.
+std::optional<config::choice> choose_noise_bands(config::run_config& config, std::int64_t population) {
+    if (config.noise.bands) return {};
+    const auto choices = config::resolve_choices(config);
+    const auto chosen = [&]() -> privacy::bands_choice {
+        if (config.privacy.semantics == semantics::as_published) return {1, 1, "the publication's"};
+        if (choices.prepared) return {1, 1, "rl.controller was prepared on independent noise"};
+        if (choices.policy != policy_kind::fixed)
+            return {1, 1, fmt::format("under noise.policy {} more are not proven", name_of(choices.policy))};
+        const auto batch = config::read_batch_size(config);
+        if (batch > population) return {1, 1, "a step draws everybody"};
+        const auto with = parse_named<accountant_kind>(config.privacy.accountant) == accountant_kind::pld
+                              ? privacy::make_pld(1e-2)
+                              : privacy::make_accountant(config.privacy.accountant);
+        return privacy::choose_bands(*with,
+                                     {.sample_rate = static_cast<double>(batch) / static_cast<double>(population),
+                                      .steps = config::planned_steps(config, population),
+                                      .population = population},
+                                     config.privacy.epsilon, config.privacy.delta);
+    }();
+    config.noise.bands = chosen.bands;
+    return config::choice{"noise.bands", std::to_string(chosen.bands), chosen.reason};
+}
+
 /// What privacy.book comes to. Which book `found` finds follows from the data: it is no part of a plan.
 std::optional<config::choice> choose_book(config::run_config& config) {
     auto& book = config.privacy.book;
@@ -64,12 +90,14 @@ config::run_spec resolve(config::run_config asked, std::int64_t units, const mod
     note(choose_interval(asked));
     for (auto& one : config::choose_open_keys(asked, population, model.width)) made.push_back(std::move(one));
     note(config::choose_clip(asked, model.vocab));
+    note(choose_noise_bands(asked, population));
     if (auto& micro_batch = asked.train.micro_batch; !micro_batch) {
         const auto reading = config::to_reading_spec(asked);
         auto [count, reason] = choose_micro_batch(reading, model, choose_layout(reading, model),
                                                   {.population = population,
                                                    .expected_batch_size = config::read_batch_size(asked),
-                                                   .max_tokens = token_limit(reading, model)});
+                                                   .max_tokens = token_limit(reading, model),
+                                                   .noise_bands = *asked.noise.bands});
         micro_batch = count;
         made.push_back({"train.micro_batch", std::to_string(count), std::move(reason)});
     }

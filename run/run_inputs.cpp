@@ -31,11 +31,36 @@ run_inputs load_run_inputs(const config::run_config& asked, const public_trainin
     return out;
 }
 
+namespace {
+
+/// Of the training units, and behind them of the audit's canaries that are in, each by its number: who else is in moves
+/// none.
+std::vector<std::uint16_t> find_groups(const run_inputs& of, const privacy::run_key& key,
+                                       const eval::membership_record& who) {
+    std::vector<std::uint16_t> out;
+    if (of.plan.bands == 1) return out;
+    require(of.data.train_ids.size() == of.data.train.size(), "groups: a training unit without an identity");
+    const privacy::unit_groups groups(key, of.plan.bands);
+    for (const auto id : of.data.train_ids) out.push_back(groups.find("unit", id));
+    const auto add = [&](std::string_view kind, const std::vector<bool>& in) {
+        for (std::size_t i = 0; i < in.size(); ++i)
+            if (in[i]) out.push_back(groups.find(kind, i));
+    };
+    add("canary", who.canary_in);
+    add("gradient canary", who.gradient_canary_in);
+    return out;
+}
+
+}  // namespace
+
 privacy::trusted<std::shared_ptr<const secrets>> take_secrets(run_inputs& ready, const privacy::run_key& key,
                                                               const eval::membership_record& who) {
-    return privacy::trusted<std::shared_ptr<const secrets>>(std::make_shared<secrets>(
-        secrets{training_units(std::move(ready.data.train), ready.data.audit_canaries, who), key,
-                make_gradient_canaries(ready.spec, ready.spec.clip, ready.model.layout), who.look_canary_in}));
+    auto groups = find_groups(ready, key, who);
+    ready.data.train_ids = {};
+    return privacy::trusted<std::shared_ptr<const secrets>>(
+        std::make_shared<secrets>(secrets{training_units(std::move(ready.data.train), ready.data.audit_canaries, who),
+                                          key, make_gradient_canaries(ready.spec, ready.spec.clip, ready.model.layout),
+                                          who.look_canary_in, std::move(groups), ready.plan.bands}));
 }
 
 std::vector<std::pair<std::string, std::string>> common_facts(const run_inputs& ready) {

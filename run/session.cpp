@@ -71,6 +71,7 @@ privacy::ledger_header make_header(const config::run_spec& spec, const run_plan&
     out.insecure_reproducible = spec.privacy.insecure_reproducible;
     out.held_out = spec.publish;
     out.looks = plan.looks;
+    out.bands = plan.bands;
     return out;
 }
 
@@ -279,7 +280,8 @@ privacy::sanitizer_config make_sanitizer_config(const config::run_spec& spec, co
     return {.segments = make_segments(spec.clip.groups, layout),
             .how = spec.method.allocation,
             .as_published = spec.privacy.semantics == semantics::as_published,
-            .rounding_margin = compute_rounding_margin(spec)};
+            .rounding_margin = compute_rounding_margin(spec),
+            .bands = privacy::make_bands(spec.privacy.bands, spec.train.steps)};
 }
 
 price_times make_price_times(const config::run_spec& spec, const run_plan& plan) {

@@ -35,6 +35,9 @@ struct secrets {
     privacy::run_key key;
     eval::gradient_canaries gradient_canaries = {};
     std::vector<bool> look_canary_in = {};  ///< which of audit.look_canaries are among those looked at
+    /// Each training unit's group, where noise has several bands: a step draws from one of them (docs/privacy.md §14).
+    std::vector<std::uint16_t> groups = {};
+    std::int64_t bands = 1;
 };
 
 /// What stays as it is from a run's opening to its end.

@@ -67,6 +67,11 @@ void print(const actors::run_plan& plan, const actors::memory_room& room, const 
     row("records per unit", fmt::format("{} at most", plan.max_records_per_unit));
     row("sample rate", fmt::format("{:.6g}", plan.sample_rate));
     row("steps", fmt::format("{}", plan.steps));
+    if (plan.bands > 1) {
+        const auto rounds = privacy::to_rounds(plan.bands, plan.noise_multiplier, plan.sample_rate, plan.steps);
+        row("noise in bands",
+            fmt::format("{}: {} rounds at sample rate {:.6g}", plan.bands, rounds.steps, rounds.sample_rate));
+    }
     row("noise multiplier z_0", fmt::format("{:.6f}", plan.noise_multiplier));
     row("guaranteed ε",
         fmt::format("{:.4f} of {:g} at δ = {:g}", plan.epsilon_guaranteed, plan.epsilon_budget, plan.delta));

@@ -84,12 +84,13 @@ nlohmann::ordered_json to_json_value(const std::optional<std::int64_t>& value) {
 
 void print_table(const std::vector<actors::proposal>& all, const actors::proposal& best, double seconds) {
     std::vector<std::vector<std::string>> rows{
-        {"expected batch", "steps", "noise multiplier", "noise / batch", "minutes, at most", ""}};
+        {"expected batch", "steps", "bands", "noise multiplier", "noise / batch", "minutes, at most", ""}};
     for (const auto& one : all) {
         const auto units = static_cast<double>(one.expected_batch_size * one.steps);
         rows.push_back({fmt::format("{}", one.expected_batch_size), fmt::format("{}", one.steps),
-                        fmt::format("{:.4f}", one.noise_multiplier), fmt::format("{:.6f}", one.noise_per_unit),
-                        fmt::format("{:.1f}", units * seconds / 60), &one == &best ? "<- proposed" : ""});
+                        fmt::format("{}", one.bands), fmt::format("{:.4f}", one.noise_multiplier),
+                        fmt::format("{:.6f}", one.noise_per_unit), fmt::format("{:.1f}", units * seconds / 60),
+                        &one == &best ? "<- proposed" : ""});
     }
     say_text(eval::text_table(rows));
     say("\n{} To take it:\n  {}\n",
@@ -110,6 +111,7 @@ void print_json(const std::vector<actors::proposal>& all, const actors::proposal
                          {"steps", one.steps},
                          {"warmup", to_json_value(one.warmup)},
                          {"decay", to_json_value(one.decay)},
+                         {"bands", one.bands},
                          {"noise_multiplier", one.noise_multiplier},
                          {"noise_per_unit", one.noise_per_unit},
                          {"proposed", &one == &best}});

@@ -89,7 +89,8 @@ std::vector<std::uint8_t> encode_head(const token_corpus& corpus) {
                           {"warnings", corpus.warnings},
                           {"digest", corpus.digest},
                           {"split", corpus.split},
-                          {"sketches", as_json(corpus.sketches)}});
+                          {"sketches", as_json(corpus.sketches)},
+                          {"train_ids", corpus.train_ids}});
 }
 
 token_corpus corpus_from(std::span<const std::uint8_t> head) {
@@ -106,6 +107,7 @@ token_corpus corpus_from(std::span<const std::uint8_t> head) {
     from.at("digest").get_to(out.digest);
     from.at("split").get_to(out.split);
     out.sketches = sketches_from(from.at("sketches"));
+    from.at("train_ids").get_to(out.train_ids);
     return out;
 }
 
@@ -118,7 +120,7 @@ namespace {
 using detail::corpus_shape, detail::corpus_span;
 using tag_bytes = std::array<unsigned char, 16>;
 
-constexpr std::array<char, 8> magic{'R', 'L', 'D', 'P', 'c', 'o', 'r', '1'};
+constexpr std::array<char, 8> magic{'R', 'L', 'D', 'P', 'c', 'o', 'r', '2'};
 constexpr std::uint64_t records_begin = 4096;
 constexpr std::uint64_t index_step = 65536;              // what every system can map from: a multiple of its page size
 constexpr std::uint64_t head_nonce = ~std::uint64_t{0};  // no record has this number

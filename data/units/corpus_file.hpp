@@ -16,7 +16,7 @@ namespace rldp::data {
 // is damaged is told, and nothing is left to read once the key is gone; how long records are can be read. Layout,
 // little-endian:
 //
-//   0       "RLDPcor1", 32 bytes that make the file's key from the cache's, six 64-bit numbers (corpus_shape), a tag
+//   0       "RLDPcor2", 32 bytes that make the file's key from the cache's, six 64-bit numbers (corpus_shape), a tag
 //   4096    sealed records: 4 bytes a token and 16, in the order in which they were read
 //   index   8 bytes a block of records (where it begins), 12 a record (its block, place and tokens), 4 a unit
 //   head    sealed: everything else of a token_corpus, as CBOR

@@ -141,7 +141,9 @@ token_corpus load_tokens(const source& from, const split_rule& split, const toke
     const auto audited = how.targets ? audited_places(all, *how.targets, out.audited) : text_places{};
     out.split = std::move(all.split);
     out.sketches = std::move(all.sketches);
-    all.ids = {};  // eight bytes a unit that nobody needs any more
+    all.ids.resize(all.train);
+    all.ids.shrink_to_fit();
+    out.train_ids = std::move(all.ids);
     const auto train_slots = all.train_slots();
     into.begin(first_slots(all, 0, all.train), how.threads);
     std::vector<std::vector<clause_counts>> counts(static_cast<std::size_t>(how.threads));

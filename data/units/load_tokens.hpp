@@ -70,6 +70,8 @@ struct token_corpus {
     std::string digest;                 ///< hex SHA-256 over the training units' bytes; goes out only as an HMAC
     std::string split;                  ///< as enrolment's
     unit_sketches sketches;             ///< as enrolment's
+    /// Of the training units, in their order: keyed hashes of their identities, no two alike.
+    std::vector<std::uint64_t> train_ids;
 };
 
 /// How many units are expected on the Eval side beside N training units: a public number.

@@ -142,4 +142,16 @@ std::vector<std::int64_t> poisson_draw(std::int64_t n, double rate, const std::f
     return drawn;
 }
 
+std::uint16_t find_group_of_step(std::uint64_t seq, std::int64_t groups) {
+    require(groups >= 1 && groups <= 65536, "Poisson draw: a number of groups that is out of range");
+    return static_cast<std::uint16_t>(seq % static_cast<std::uint64_t>(groups));
+}
+
+std::vector<std::int64_t> draw_from_group(std::span<const std::uint16_t> groups, std::uint16_t group, double rate,
+                                          const std::function<std::uint64_t()>& uniform64) {
+    auto drawn = poisson_draw(std::ssize(groups), rate, uniform64);
+    std::erase_if(drawn, [&](std::int64_t i) { return groups[static_cast<std::size_t>(i)] != group; });
+    return drawn;
+}
+
 }  // namespace rldp::data

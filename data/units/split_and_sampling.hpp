@@ -73,4 +73,12 @@ std::vector<placement> place(const hash_list& units, const split_rule& rule);
 /// another's.
 std::vector<std::int64_t> poisson_draw(std::int64_t n, double rate, const std::function<std::uint64_t()>& uniform64);
 
+/// The group whose units the step of that ledger seq may draw, of `groups`: they take turns, whether or not a step was
+/// lost, so that `groups` consecutive seqs are a round in which no unit takes part twice (docs/privacy.md §14).
+std::uint16_t find_group_of_step(std::uint64_t seq, std::int64_t groups);
+
+/// The same among the units of `group`; `groups` holds each unit's. Every unit uses one word, drawn or not.
+std::vector<std::int64_t> draw_from_group(std::span<const std::uint16_t> groups, std::uint16_t group, double rate,
+                                          const std::function<std::uint64_t()>& uniform64);
+
 }  // namespace rldp::data

@@ -218,6 +218,7 @@ std::string numbers(const run_summary& s, bool any_guarantee) {
                       {"steps made", readable(s.steps_done)},
                       {"training units", readable(s.units)},
                       {"sample rate", readable(s.sample_rate)},
+                      {"noise correlated over", s.bands == 1 ? "no steps" : fmt::format("{} steps", s.bands)},
                       {"method", s.method.empty() ? "–" : escaped(s.method)},
                       {"spending policy", escaped(s.policy)},
                       {"noise allocation", escaped(s.allocation)},

@@ -101,6 +101,7 @@ eval::run_summary promised(const json& header) {
     out.policy = header.at("policy").get<std::string>();
     out.unit = header.at("unit").get<std::string>();
     out.split = header.at("split").get<std::string>();
+    out.bands = header.value("bands", std::int64_t{1});
     if (!header.contains("held_out")) return out;  // of an earlier version
     out.held_out = parse_named<publication>(header["held_out"].get<std::string>());
     header.at("looks").at("count").get_to(out.looks);

@@ -288,4 +288,20 @@ std::size_t unit_shares::assign_rank(std::span<const std::span<const std::int32_
     return static_cast<std::size_t>(out[0] % ranks);
 }
 
+unit_groups::unit_groups(const run_key& key, std::int64_t groups) : groups_(static_cast<std::uint64_t>(groups)) {
+    require(groups >= 1 && groups <= 65536, "a number of groups that is out of range");
+    random_stream(key.inside_->bytes, purpose::group, 0, 0).words(*key_);
+}
+
+std::uint16_t unit_groups::find(std::string_view kind, std::uint64_t identity) const {
+    std::uint64_t out[2];
+    static_assert(sizeof out >= crypto_generichash_BYTES_MIN);
+    crypto_generichash_state state;
+    crypto_generichash_init(&state, reinterpret_cast<const unsigned char*>(key_->data()), sizeof *key_, sizeof out);
+    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(&identity), sizeof identity);
+    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(kind.data()), kind.size());
+    crypto_generichash_final(&state, reinterpret_cast<unsigned char*>(out), sizeof out);
+    return static_cast<std::uint16_t>(out[0] % groups_);
+}
+
 }  // namespace rldp::privacy

@@ -68,6 +68,7 @@ class run_key {
 
   private:
     friend class random_stream;
+    friend class unit_groups;
     struct secret {
         std::array<unsigned char, 32> bytes;    ///< the run's
         std::array<unsigned char, 32> streams;  ///< this process's
@@ -86,7 +87,8 @@ enum class purpose : std::uint32_t {
     mask = 5,
     tag = 6,
     share = 7,
-    look = 8
+    look = 8,
+    group = 9
 };
 
 /// The key stream of (run key, purpose, ledger seq, tensor): in one process the same four give the same
@@ -137,6 +139,21 @@ class unit_shares {
 
   private:
     locked_ptr<std::array<std::uint64_t, 4>> key_ = make_locked<std::array<std::uint64_t, 4>>();
+};
+
+/// Which of several groups a unit is in, whose steps alone may draw it (docs/privacy.md §14): by the run key and the
+/// unit's own identity, so that one more unit moves no other. By the run's key, not the process's: a unit that changed
+/// its group at a restart could take part twice in a round.
+class unit_groups {
+  public:
+    /// Errors: failed for a number of groups outside [1, 65536].
+    unit_groups(const run_key& key, std::int64_t groups);
+    /// `kind` keeps identities of different kinds apart.
+    std::uint16_t find(std::string_view kind, std::uint64_t identity) const;
+
+  private:
+    locked_ptr<std::array<std::uint64_t, 4>> key_ = make_locked<std::array<std::uint64_t, 4>>();
+    std::uint64_t groups_;
 };
 
 }  // namespace rldp::privacy

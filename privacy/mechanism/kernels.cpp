@@ -60,4 +60,9 @@ RLDP_CLONES void noise_and_round(const double* sum, const double* noise, double*
     noised(sum, 1, noise, out, count, deviation);
 }
 
+RLDP_CLONES void subtract_multiple(double* __restrict from, const double* __restrict x, double factor,
+                                   std::int64_t count) {
+    for (std::int64_t at = 0; at < count; ++at) from[at] -= factor * x[at];
+}
+
 }  // namespace rldp::privacy::detail

@@ -16,5 +16,7 @@ void add_truncated(std::int64_t* sum, const float* x, double factor, double limi
 void noise_and_round(const std::int64_t* sum, double step, const double* noise, float* out, std::int64_t count,
                      double deviation);
 void noise_and_round(const double* sum, const double* noise, double* out, std::int64_t count, double deviation);
+/// from −= factor·x.
+void subtract_multiple(double* from, const double* x, double factor, std::int64_t count);
 
 }  // namespace rldp::privacy::detail

@@ -6,7 +6,7 @@
 
 namespace rldp::privacy {
 
-/// Under noise alone every coordinate is a normal with variance steps(): what a white-box audit scores canaries by
+/// Under noise alone every coordinate is a normal, of the variance that prefix sums of its noise have: what a white-box audit scores canaries by
 /// (Steinke, Nasr, Jagielski 2023, §6).
 class release_trace {
   public:

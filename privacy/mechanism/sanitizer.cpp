@@ -93,8 +93,10 @@ sanitizer::sanitizer(sanitizer_config config, run_key key, std::shared_ptr<reduc
     : config_(std::move(config)),
       key_(std::move(key)),
       group_sizes_(sizes_of_groups(config_.segments)),
+      correlated_(config_.bands, count_coordinates(config_.segments)),
       over_(std::move(over)) {
     require(!over_ || !config_.as_published, "sanitizer: raw statistics are of one process's units");
+    require(config_.bands.size() == 1 || !config_.as_published, "sanitizer: the published noise has one band");
 }
 
 void sanitizer::begin(const step_order& order) {
@@ -109,6 +111,7 @@ void sanitizer::begin(const step_order& order) {
     sum_.emplace(config_.segments, terms);  // refuses a measurement that does not fit before anything is drawn
     order_ = order;
     last_seq_ = charged->seq;
+    correlated_.begin(charged->seq);
     noise_ = terms.shape || count_coordinates(config_.segments) <= most_drawn_early ? standard_noise() : at::Tensor();
     raw_norms_.clear();
     raw_losses_.clear();
@@ -156,24 +159,28 @@ void sanitizer::for_each_piece(const std::function<void(const piece&)>& body) co
     });
 }
 
-void sanitizer::draw(const piece& of, double* out) const {
+void sanitizer::draw(const piece& of, double* out) {
+    const std::span to(out, static_cast<std::size_t>(of.size));
     auto stream = noise_stream(of.segment);
     stream.seek_normal(static_cast<std::uint64_t>(of.within));
-    stream.normals({out, static_cast<std::size_t>(of.size)});
+    stream.normals(to);
+    correlated_.correlate(of.begin, to);
 }
 
-at::Tensor sanitizer::standard_noise() const {
+at::Tensor sanitizer::standard_noise() {
     auto out = at::empty({count_coordinates(config_.segments)}, at::kDouble);
     auto* const to = out.data_ptr<double>();
-    if (order_->terms.shape)
-        noise_stream(0).normals({to, static_cast<std::size_t>(out.numel())});
-    else
+    if (order_->terms.shape) {
+        const std::span all(to, static_cast<std::size_t>(out.numel()));
+        noise_stream(0).normals(all);
+        correlated_.correlate(0, all);
+    } else {
         for_each_piece([&](const piece& one) { draw(one, to + one.begin); });
+    }
     return out;
 }
 
-at::Tensor sanitizer::noised(const at::Tensor& numbers, const std::vector<double>& steps,
-                             const at::Tensor& noise) const {
+at::Tensor sanitizer::noised(const at::Tensor& numbers, const std::vector<double>& steps, const at::Tensor& noise) {
     auto out = at::empty_like(numbers, at::kFloat);
     const auto* const from = numbers.data_ptr<std::int64_t>();
     auto* const to = out.data_ptr<float>();
@@ -188,6 +195,7 @@ at::Tensor sanitizer::noised(const at::Tensor& numbers, const std::vector<double
 }
 
 at::Tensor sanitizer::noised_in_shape(const at::Tensor& sum, const at::Tensor& white) const {
+    // Scaled after it is correlated: S_t·(C⁻¹z)_t (docs/privacy.md §14).
     const auto noise = order_->terms.shape->colour(white) * deviations_.front();
     const auto grid = order_->terms.shape->deviations() * (deviations_.front() * detail::public_grid);
     return (((sum + noise) / grid).round_() * grid).to(at::kFloat);

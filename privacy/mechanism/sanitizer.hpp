@@ -11,6 +11,7 @@
 
 #include "privacy/keys/random.hpp"
 #include "privacy/mechanism/clipping.hpp"
+#include "privacy/mechanism/correlated_noise.hpp"
 #include "privacy/mechanism/noise.hpp"
 #include "privacy/mechanism/reducer.hpp"
 #include "privacy/mechanism/step_order.hpp"
@@ -60,11 +61,14 @@ struct sanitizer_config {
     bool as_published = false;  ///< s_i = σ·C_i whatever n, and raw statistics for declassify_unsound
     /// η: a unit's presence moves the other units' clipped gradients, by rounding, by η·C at most (docs/privacy.md §6).
     double rounding_margin = 0;
+    /// Of the matrix that correlates the gradient's noise over steps; what is measured has independent noise.
+    band_coefficients bands = {1};
 };
 
 /// The multiplier that a step's noise amounts to: what was charged, but for as_published, which is off by √n.
 double compute_multiplier(const sanitizer_config& config, const charge& charged);
-/// s_i, standard deviation of the noise of each group in that step. Errors: bad_input for radii, shares or a multiplier
+/// s_i, standard deviation of the noise of each group in that step; in several bands that of the independent noise
+/// which is correlated. Errors: bad_input for radii, shares or a multiplier
 /// out of range.
 std::vector<double> compute_noise_deviations(const sanitizer_config& config, const charge& charged,
                                              const step_terms& terms);
@@ -93,16 +97,18 @@ class sanitizer {
     random_stream noise_stream(std::size_t stream) const;  ///< of this charge
     struct piece;                                          ///< of the coordinates
     void for_each_piece(const std::function<void(const piece&)>& body) const;
-    void draw(const piece& of, double* out) const;  ///< its standard normals
-    at::Tensor standard_noise() const;              ///< of this charge, float64 [D]
+    /// Its standard normals, correlated with those of the steps before.
+    void draw(const piece& of, double* out);
+    at::Tensor standard_noise();  ///< of this charge, float64 [D]
     /// Float32 [D], of whole numbers in each segment's steps. Undefined noise is drawn here.
-    at::Tensor noised(const at::Tensor& numbers, const std::vector<double>& steps, const at::Tensor& noise) const;
+    at::Tensor noised(const at::Tensor& numbers, const std::vector<double>& steps, const at::Tensor& noise);
     at::Tensor noised_in_shape(const at::Tensor& sum, const at::Tensor& noise) const;
 
     sanitizer_config config_;
     run_key key_;
     std::vector<std::int64_t> group_sizes_;  ///< d_i
     std::uint64_t last_seq_ = 0;             ///< no noise stream is ever made twice
+    correlated_noise correlated_;
     std::optional<step_order> order_;
     std::vector<double> deviations_;  ///< s_i
     std::optional<step_sum> sum_;     ///< between begin and finish

@@ -97,7 +97,8 @@ at::Tensor adaclip::absorb(const release& value) {
     // A mean over B units varies 1/B as much as they do; so does its noise z²b²/B² count B-fold, with variance
     // 2·(z²b²/B)².
     const auto noise =
-        (shape_->deviations() * (value.charged->noise_multiplier * (1 + config_.rounding_margin))).square() / batch;
+        (shape_->deviations() * (value.charged->noise_multiplier * (1 + config_.rounding_margin))).square() / batch *
+        config_.step_variance;
     auto variances = variances_ * variance_memory + (deviation.square() * batch - noise) * fresh;
     auto errors = errors_ * (variance_memory * variance_memory) + noise.square() * (2 * fresh * fresh);
     const auto centre = shape_->centre();

@@ -19,6 +19,7 @@ class fixed_method final : public method {
           rule_(rule),
           tells_noise_(tells_noise),
           margin_(config.rounding_margin),
+          step_variance_(config.step_variance),
           stabiliser_(config.stabiliser),
           // What is released is a sum, to be divided by the public B; or a mean already.
           divisor_(rule == clip_rule::batch_mean ? 1 : config.expected_batch),
@@ -35,7 +36,7 @@ class fixed_method final : public method {
         if (tells_noise_) {
             const double deviation =
                 value.charged->noise_multiplier * sensitivities(rule_, radii_, margin_).front() / divisor_;
-            variance_ = deviation * deviation;
+            variance_ = deviation * deviation * step_variance_;
         }
         return value.gradient / divisor_;
     }
@@ -48,7 +49,7 @@ class fixed_method final : public method {
     std::string name_;
     clip_rule rule_;
     bool tells_noise_;
-    double margin_;
+    double margin_, step_variance_;
     std::optional<double> variance_;  ///< in the last estimate
     double stabiliser_, divisor_;
     std::vector<double> radii_;

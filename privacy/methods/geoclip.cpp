@@ -72,10 +72,11 @@ at::Tensor geoclip::absorb(const release& value) {
     for (std::size_t p = 0; p < tracks_.size(); ++p) {
         const auto& block = shape_->blocks()[p];
         const auto size = config_.pair_sizes[p];
-        // z²/B²·(MᵀM)⁻¹ = z²/B²·S·Σ^½, exactly what was added.
+        // z²/B²·(MᵀM)⁻¹ = z²/B²·S·Σ^½, exactly what was added, times what a step in bands has more of.
         const auto roots = at::cat({block.variances, at::full({1}, block.tail, at::kDouble)}).sqrt();
         tracks.push_back(updated(tracks_[p], deviation.narrow(0, offset, size),
-                                 roots * (scale * scale * shape_->root_trace()), config_.expected_batch));
+                                 roots * (scale * scale * config_.step_variance * shape_->root_trace()),
+                                 config_.expected_batch));
         offset += size;
     }
     const auto centre = shape_->centre();

@@ -61,6 +61,7 @@ struct method_config {
     std::int64_t warmup = 0;      ///< steps over which the learning rate rises
     double initial_loss = 1;      ///< about what a unit loses before the first step, nats; public
     double rounding_margin = 0;   ///< η, which the noise covers too (sanitizer_config)
+    double step_variance = 1;     ///< of a step's noise over that of independent noise (compute_step_variance)
 };
 
 /// Of every row of config::methods() but rldp. Requires numbers in range and the groups that the method clips. Errors:

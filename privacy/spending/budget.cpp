@@ -30,7 +30,7 @@ budget::budget(std::unique_ptr<spending_policy> policy, ledger opened)
 std::optional<charge> budget::grant(std::int64_t step, double requested) {
     const auto granted = policy_->next(step, requested);
     if (!granted) return std::nullopt;
-    return ledger_.append(step, granted->noise_multiplier, ledger_.content().header.sample_rate, granted->card);
+    return ledger_.append(step, granted->noise_multiplier, ledger_.content().header.step_rate(), granted->card);
 }
 
 std::optional<look_charge> budget::grant_look(std::int64_t step) {

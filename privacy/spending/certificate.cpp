@@ -61,6 +61,7 @@ json to_object(const contract& c, int version) {
                 {"split", c.split},
                 {"deck", std::move(deck)}};
     if (version < 3) return out;
+    if (version >= 5) out["bands"] = c.bands;
     if (version >= 4) {
         out["protects"] = protected_by(c);
         out["held_out"] = {{"published", name_of(c.held_out)},
@@ -101,6 +102,7 @@ contract contract_from(const json& in, int version) {
     c.held_out = parse_named<publication>(held_out.at("published").get<std::string>());
     c.looks.count = to_integer(held_out.at("looks"));
     held_out.at("noise_multiplier").get_to(c.looks.noise_multiplier);
+    if (version >= 5) c.bands = whole_number(in.at("bands"));
     return c;
 }
 
@@ -122,6 +124,7 @@ ledger_header make_header(const contract& c) {
     out.epsilon_guaranteed = c.epsilon_guaranteed.value();
     out.held_out = c.held_out;
     out.looks = c.looks;
+    out.bands = c.bands;
     return out;
 }
 
@@ -215,6 +218,7 @@ contract make_contract(const ledger_header& header) {
     out.deck = header.deck;
     out.held_out = header.held_out;
     out.looks = header.looks;
+    out.bands = header.bands;
     return out;
 }
 

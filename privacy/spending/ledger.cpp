@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "privacy/accounting/bands.hpp"
 #include "privacy/spending/charges.hpp"
 #include "privacy/spending/ledger.hpp"
 #include "privacy/spending/ledger_format.hpp"
@@ -40,7 +41,17 @@ void add_step(std::vector<phase>& to, double noise_multiplier, double sample_rat
         to.push_back({noise_multiplier, sample_rate, 1});
 }
 
+/// In several bands so many steps, one after another, are as many rounds as they begin.
+std::vector<phase> to_rounds_of(std::vector<phase> steps, std::int64_t bands) {
+    for (auto& each : steps) each.steps = to_rounds(bands, 1, 1, each.steps).steps;
+    return steps;
+}
+
 }  // namespace
+
+double ledger_header::step_rate() const {
+    return compute_group_rate(bands, sample_rate);
+}
 
 spending_plan to_spending_plan(const ledger_header& header) {
     return {.epsilon_budget = header.epsilon_budget,
@@ -48,23 +59,26 @@ spending_plan to_spending_plan(const ledger_header& header) {
             .sample_rate = header.sample_rate,
             .steps = header.steps,
             .interval = 1,
-            .accountant = header.accountant};
+            .accountant = header.accountant,
+            .bands = header.bands};
 }
 
 std::vector<phase> ledger_content::phases(std::size_t count) const {
     std::vector<phase> out;
     for (std::size_t i = 0; i < count; ++i) add_step(out, charges.at(i).noise_multiplier, charges.at(i).sample_rate);
-    return out;
+    return to_rounds_of(std::move(out), header.bands);
 }
 
 std::vector<phase> ledger_content::phases() const {
-    auto out = phases(charges.size());
-    if (!torn) return out;
+    std::vector<phase> out;
     double least = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < charges.size(); ++i) least = std::min(least, charges.at(i).noise_multiplier);
+    for (std::size_t i = 0; i < charges.size(); ++i) {
+        add_step(out, charges.at(i).noise_multiplier, charges.at(i).sample_rate);
+        least = std::min(least, charges.at(i).noise_multiplier);
+    }
     for (const auto& planned : header.deck) least = std::min(least, planned.noise_multiplier);
-    if (least < std::numeric_limits<double>::infinity()) add_step(out, least, header.sample_rate);
-    return out;
+    if (torn && least < std::numeric_limits<double>::infinity()) add_step(out, least, header.step_rate());
+    return to_rounds_of(std::move(out), header.bands);
 }
 
 ledger_mark ledger_content::end() const {

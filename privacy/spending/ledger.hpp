@@ -16,7 +16,7 @@
 namespace rldp::privacy {
 
 struct ledger_header {
-    static constexpr int current_version = 3, oldest_version = 2;
+    static constexpr int current_version = 4, oldest_version = 2;
     int version = current_version;
     double delta = 0;            ///< of the contract: what the mechanism composes to and `padding_delta` together
     double padding_delta = 0;    ///< part of δ that pays for draws beyond the room of privacy.pad_batches; 0 without
@@ -32,9 +32,12 @@ struct ledger_header {
     bool insecure_reproducible = false;
     publication held_out = publication::raw;  ///< of held-out units; version 2 knew nothing else
     look_plan looks = {};                     ///< priced at all of `delta`; none unless held_out is noised
+    std::int64_t bands = 1;                   ///< of the noise (docs/privacy.md §14); before version 4 always 1
 
     /// δ that is left for the mechanism: what the policy must be priced at.
     double mechanism_delta() const { return delta - padding_delta; }
+    /// What a step draws its group's units at: sample_rate, or bands times that.
+    double step_rate() const;
     rldp::guarantee guarantee() const { return {semantics, insecure_reproducible, epsilon_guaranteed}; }
 };
 
@@ -58,7 +61,8 @@ struct ledger_content {
     /// was opened for it and nothing was released.
     bool torn = false;
     std::uintmax_t whole_bytes = 0;  ///< length of the file up to the last whole line
-    /// Consecutive equal steps joined. A torn charge is one more step at the least noise among deck and charges.
+    /// Consecutive equal steps joined; in several bands as rounds. A torn charge is one more step at the least noise
+    /// among deck and charges.
     std::vector<phase> phases() const;
     /// Of the first `count` charges alone.
     std::vector<phase> phases(std::size_t count) const;

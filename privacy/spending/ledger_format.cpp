@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/kinds.hpp"
 #include "base/strict_json.hpp"
+#include "privacy/accounting/bands.hpp"
 #include "privacy/keys/digest.hpp"
 
 namespace rldp::privacy::detail {
@@ -73,6 +75,7 @@ std::string format(const ledger_header& header, std::string& hash) {
         line["held_out"] = name_of(header.held_out);
         line["looks"] = {{"count", header.looks.count}, {"noise_multiplier", header.looks.noise_multiplier}};
     }
+    if (header.version >= 4) line["bands"] = header.bands;
     return seal(std::move(line), hash);
 }
 
@@ -128,6 +131,7 @@ header_line parse_header(std::string_view text) try {
         header.looks.count = to_integer(line.at("looks").at("count"));
         line.at("looks").at("noise_multiplier").get_to(header.looks.noise_multiplier);
     }
+    if (header.version >= 4) header.bands = whole_number(line.at("bands"));
     const auto canonical = format(header, out.hash);
     check_canonical(text, line, canonical, out.hash);
     return out;
@@ -198,6 +202,9 @@ void validate(const ledger_header& header) {
                   fmt::format("sample_rate must be in (0, 1], not {}", header.sample_rate));
     refuse_unless(header.population >= 1, fmt::format("population must be at least 1, not {}", header.population));
     refuse_unless(header.steps >= 1, fmt::format("steps must be at least 1, not {}", header.steps));
+    check_bands(header.bands, {header.sample_rate, header.steps, header.population}, "bands");
+    refuse_unless(header.bands == 1 || header.policy == name_of(policy_kind::fixed),
+                  fmt::format("{} bands beside policy {}, which is proven for one", header.bands, header.policy));
     // Not finite only under as_published or without a budget, and then it says so.
     refuse_unless(header.epsilon_budget > 0, fmt::format("epsilon must be positive, not {}", header.epsilon_budget));
     refuse_unless(header.epsilon_guaranteed >= 0,
@@ -249,8 +256,8 @@ void validate(const ledger_line& next, const ledger_content& before) {
     refuse_unless(next.step <= header.steps, fmt::format("step {} is beyond the {} planned", next.step, header.steps));
     refuse_unless(is_positive(next.noise_multiplier),
                   fmt::format("noise_multiplier must be finite and positive, not {}", next.noise_multiplier));
-    refuse_unless(next.sample_rate == header.sample_rate,
-                  fmt::format("sample_rate is {}, the plan's is {}", next.sample_rate, header.sample_rate));
+    refuse_unless(next.sample_rate == header.step_rate(),
+                  fmt::format("sample_rate is {}, the plan's is {}", next.sample_rate, header.step_rate()));
     // The guarantee is the deck as a multiset: every step must be one of a card, and no card more often than planned.
     refuse_unless(next.card.has_value() == !header.deck.empty(),
                   "a charge names a card exactly where the header has a deck");

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "privacy/accounting/accountant.hpp"
+#include "privacy/accounting/bands.hpp"
 #include "privacy/accounting/gdp.hpp"
 #include "privacy/spending/policy.hpp"
 #include "privacy/spending/policy_check.hpp"
@@ -32,16 +33,18 @@ double noise_of_looks(std::int64_t count, double epsilon, double delta) {
 
 namespace {
 
-/// Every step at z_0. Proof obligation: none beyond the accountant's, for nothing is chosen while training.
+/// Every step at z_0. Proof obligation: none beyond the accountant's, for nothing is chosen while training. In several
+/// bands what is priced is rounds, in each of which a unit takes part once at most.
 class fixed_policy final : public spending_policy {
   public:
-    explicit fixed_policy(const spending_plan& plan) : rate_(plan.sample_rate), steps_(plan.steps) {
-        const phase all{1, plan.sample_rate, plan.steps};
-        level_ = calibrate(*bounding_accountant(plan), {&all, 1}, plan.epsilon_budget, plan.delta);
+    explicit fixed_policy(const spending_plan& plan)
+        : rounds_(to_rounds(plan.bands, 1, plan.sample_rate, plan.steps)), steps_(plan.steps) {
+        level_ = calibrate(*bounding_accountant(plan), {&rounds_, 1}, plan.epsilon_budget, plan.delta);
+        rounds_.noise_multiplier = level_.noise_multiplier;
     }
     double initial_noise_multiplier() const override { return level_.noise_multiplier; }
     double epsilon_guaranteed() const override { return level_.epsilon; }
-    std::vector<phase> committed() const override { return {{level_.noise_multiplier, rate_, steps_.planned()}}; }
+    std::vector<phase> committed() const override { return {rounds_}; }
     std::optional<grant> next(std::int64_t step, double) override {
         if (!steps_.open(step)) return std::nullopt;
         steps_.take(step);
@@ -56,7 +59,7 @@ class fixed_policy final : public spending_policy {
     }
 
   private:
-    double rate_;
+    phase rounds_;  ///< all of them, at z_0
     step_counter steps_;
     calibration level_{};
 };
@@ -70,6 +73,7 @@ void check(const spending_plan& plan) {
     if (!(plan.sample_rate > 0 && plan.sample_rate <= 1))
         refuse(fmt::format("plan: sample_rate {} must lie in (0, 1]", plan.sample_rate));
     if (plan.steps < 1) refuse(fmt::format("plan: steps {} must be at least 1", plan.steps));
+    check_bands(plan.bands, {plan.sample_rate, plan.steps});
     require(plan.interval >= 1, "plan: the interval is at least 1");
     require(plan.deck_levels >= 1, "plan: a deck has at least one level");
     require(std::isfinite(plan.deck_ratio) && plan.deck_ratio >= 1, "plan: a deck's ratio is at least 1");
@@ -113,6 +117,12 @@ void check_range(std::int64_t step, const grant& granted, const noise_range& all
 
 std::unique_ptr<spending_policy> make_policy(policy_kind kind, const spending_plan& plan) {
     check(plan);
+    // A multiplier that is chosen while training: for noise in bands no proof is known to us.
+    if (plan.bands > 1 && kind != policy_kind::fixed)
+        refuse(
+            fmt::format("noise.bands is {}, but noise.policy {} changes the noise while training, which is proven for "
+                        "one band only; give noise.policy fixed, or noise.bands 1",
+                        plan.bands, name_of(kind)));
     switch (kind) {
         case policy_kind::fixed:
             return std::make_unique<fixed_policy>(plan);

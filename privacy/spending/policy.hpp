@@ -62,6 +62,7 @@ struct spending_plan {
     std::string accountant;  ///< pld | rdp; gdp_clt for the unsound policy only
     std::int64_t deck_levels = 1;
     double deck_ratio = 1;
+    std::int64_t bands = 1;  ///< of noise that is correlated over steps (docs/privacy.md §14); above 1 for fixed alone
     /// A ledger's deck, for a run that is resumed: another processor calibrates with other last bits.
     std::vector<card> ledger_deck = {};
 };
@@ -97,8 +98,9 @@ class spending_policy {
 std::vector<phase> priced_phases(const std::vector<card>& deck, double sample_rate, std::int64_t steps);
 
 /// The kind published is as_published's free σ in [0.5 z_0, 2 z_0] under a gdp_clt budget: no guarantee. Requires an
-/// interval and levels of at least 1 and a ratio of at least 1. Errors: bad_input for another number out of range, an
-/// accountant that is no upper bound (published alone always uses gdp_clt), a budget that no noise meets.
+/// interval and levels of at least 1 and a ratio of at least 1. Errors: bad_input for another number out of range,
+/// bands that the plan or the policy does not admit, an accountant that is no upper bound (published alone always uses
+/// gdp_clt), a budget that no noise meets.
 std::unique_ptr<spending_policy> make_policy(policy_kind kind, const spending_plan& plan);
 
 }  // namespace rldp::privacy

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "config/policies.hpp"
@@ -37,6 +38,17 @@ void add_insecure(guarantees& out) {
     out.does_not.emplace_back("The ε on this page is what the same run with secret randomness would have cost.");
 }
 
+std::string describe_draws(const run_summary& s) {
+    if (s.bands == 1)
+        return fmt::format("A step draws every unit independently with probability {}; who was drawn stays secret.",
+                           readable(s.sample_rate));
+    return fmt::format(
+        "Each unit is in one of {} groups, by a keyed hash of itself. They take turns, and a step draws the units of "
+        "its group independently with probability {}; who was drawn stays secret. Noise is correlated over {} steps, "
+        "and priced as such.",
+        s.bands, readable(std::min(1.0, static_cast<double>(s.bands) * s.sample_rate)), s.bands);
+}
+
 void add_sound(const run_summary& s, guarantees& out) {
     if (!std::isfinite(s.epsilon_guaranteed)) {
         out.headline = "<b>No guarantee.</b> The committed ε is not finite.";
@@ -53,9 +65,7 @@ void add_sound(const run_summary& s, guarantees& out) {
                     privacy::protected_by(s.held_out), describe_unit(s)),
         "The whole committed budget counts from the first release on, however the run ended. Stopping early "
         "saves nothing.",
-        config::find_policy(parse_named<policy_kind>(s.policy)).proof,
-        fmt::format("A step draws every unit independently with probability {}; who was drawn stays secret.",
-                    readable(s.sample_rate)),
+        config::find_policy(parse_named<policy_kind>(s.policy)).proof, describe_draws(s),
         "Anything computed from the public files alone, and any use of the trained weights, stays within the bound."};
     if (s.held_out == publication::noised)
         out.holds.push_back(

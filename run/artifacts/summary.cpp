@@ -104,6 +104,7 @@ std::string to_json(const run_summary& s) {
     out["upper_bound"] = json::object();
     for (const auto& [name, value] : s.upper_bound) out["upper_bound"][name] = value;
     out["sample_rate"] = json_number(s.sample_rate);
+    out["bands"] = s.bands;
     out["method"] = s.method;
     out["policy"] = s.policy;
     out["deck"] = json::array();
@@ -165,6 +166,7 @@ run_summary parse_summary(const std::string& text) try {
     for (const auto& [name, value] : in.at("epsilon").items()) s.epsilon_spent[name] = number_from(value);
     for (const auto& [name, value] : in.at("upper_bound").items()) s.upper_bound[name] = value.get<bool>();
     s.sample_rate = number_from(in.at("sample_rate"));
+    s.bands = in.contains("bands") ? whole_number(in["bands"]) : 1;  // of an earlier version
     s.method = in.value("method", "");
     in.at("policy").get_to(s.policy);
     for (const auto& level : in.at("deck"))

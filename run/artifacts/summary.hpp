@@ -86,6 +86,7 @@ struct run_summary {
     std::map<std::string, double> epsilon_spent;  ///< of what was really spent, per accountant: pld, rdp, gdp_clt
     std::map<std::string, bool> upper_bound;      ///< per accountant
     double sample_rate = 0;
+    std::int64_t bands = 1;  ///< of the noise
     std::vector<std::pair<double, std::int64_t>>
         deck;            ///< noise multiplier and planned steps of each level; empty without
     std::string method;  ///< empty in summaries of version 0.1.0's first runs

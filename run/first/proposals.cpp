@@ -50,6 +50,7 @@ std::vector<proposal> proposals(const config::run_config& config, std::int64_t p
                        .steps = plan.steps,
                        .warmup = spec.config.train.warmup,
                        .decay = spec.config.train.decay,
+                       .bands = plan.bands,
                        .noise_multiplier = plan.noise_multiplier,
                        .noise_per_unit = plan.noise_multiplier / static_cast<double>(batch)});
     }

@@ -14,6 +14,7 @@ struct proposal {
     /// The configuration's, as the same share of the steps, or chosen; none where rl.controller brings a schedule.
     std::optional<std::int64_t> warmup;
     std::optional<std::int64_t> decay;  ///< likewise
+    std::int64_t bands = 1;             ///< of the noise
     double noise_multiplier = 0;        ///< z_0 of the configuration's contract
     double noise_per_unit = 0;          ///< z_0 / B: the noise in the mean of B gradients, in clip radii
 };

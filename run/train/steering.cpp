@@ -32,22 +32,34 @@ std::vector<double> products(const std::vector<privacy::segment>& segments, std:
 
 }  // namespace
 
-block_watch::block_watch(std::vector<privacy::segment> segments, const at::Tensor& adapter)
+block_watch::block_watch(std::vector<privacy::segment> segments, const at::Tensor& adapter,
+                         privacy::band_coefficients bands)
     : segments_(std::move(segments)),
+      bands_(std::move(bands)),
       sum_(at::zeros({privacy::count_coordinates(segments_)}, at::kDouble)),
       last_sum_(at::zeros_like(sum_)),
       last_moved_(at::zeros_like(sum_)),
       before_(host(adapter)),
       features_(privacy::sizes_of_groups(segments_).size()) {}
 
+at::Tensor block_watch::whiten(at::Tensor scaled) {
+    auto out = scaled * bands_[0];
+    for (std::size_t k = 1; k <= last_.size(); ++k) out.add_(last_[k - 1], bands_[k]);
+    last_.push_front(std::move(scaled));
+    if (last_.size() >= bands_.size()) last_.pop_back();
+    return out;
+}
+
 void block_watch::add(const at::Tensor& gradient, const std::vector<double>& deviations) {
     require(deviations.size() == features_.size(), "a watch needs the noise of every adapter");
+    auto into = bands_.size() == 1 ? sum_ : at::zeros_like(sum_);
     std::int64_t begin = 0;
     for (const auto& part : segments_) {
-        sum_.narrow(0, begin, part.size)
+        into.narrow(0, begin, part.size)
             .add_(gradient.narrow(0, begin, part.size).to(at::kCPU), 1 / deviations[part.group]);
         begin += part.size;
     }
+    if (bands_.size() > 1) sum_.add_(whiten(std::move(into)));
     ++releases_;
 }
 
@@ -99,6 +111,7 @@ void block_watch::restore(const at::Tensor& tensors, const std::string& numbers)
     last_sum_ = tensors[1].clone();
     last_moved_ = tensors[2].clone();
     before_ = tensors[3].clone();
+    last_.clear();
 } catch (const nlohmann::json::exception& reason) {
     refuse(std::string("checkpoint: what the controller watches can't be read: ") + reason.what());
 }

@@ -4,10 +4,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "privacy/accounting/banded_matrix.hpp"
 #include "privacy/mechanism/statistics.hpp"
 #include "privacy/mechanism/step_order.hpp"
 #include "privacy/methods/method.hpp"
@@ -55,11 +57,16 @@ class controller {
 class block_watch {
   public:
     /// `segments` divide the numbers into n adapters; `adapter` [D] as it is before the first step.
-    block_watch(std::vector<privacy::segment> segments, const at::Tensor& adapter);
+    /// Of noise in several bands, C is applied to what C⁻¹ was: y_t = Σ_k c_k·x_{t−k} has independent noise, which no
+    /// earlier release knows.
+    block_watch(std::vector<privacy::segment> segments, const at::Tensor& adapter,
+                privacy::band_coefficients bands = {1});
 
     /// A released gradient [D], and the standard deviations [n] of the noise on a number of each adapter: releases
     /// count in units of their own noise.
     void add(const at::Tensor& gradient, const std::vector<double>& deviations);
+    /// A step without a release: with the next a new block of C may begin.
+    void skip() { last_.clear(); }
     /// A block is over, and `adapter` is what it led to. A block without releases leaves signal, cosine and along as
     /// they were.
     void close(const at::Tensor& adapter);
@@ -72,10 +79,14 @@ class block_watch {
     void restore(const at::Tensor& tensors, const std::string& numbers);
 
   private:
+    at::Tensor whiten(at::Tensor scaled);
+
     std::vector<privacy::segment> segments_;
-    at::Tensor sum_, last_sum_;  ///< float64 [D]: of this block, and of the last one that had releases
-    at::Tensor last_moved_;      ///< how that last one moved the adapter, float64 [D]
-    at::Tensor before_;          ///< the adapter before this block, float64 [D]
+    privacy::band_coefficients bands_;
+    std::deque<at::Tensor> last_;  ///< the releases before, in units of their noise, the last one first; at most b − 1
+    at::Tensor sum_, last_sum_;    ///< float64 [D]: of this block, and of the last one that had releases
+    at::Tensor last_moved_;        ///< how that last one moved the adapter, float64 [D]
+    at::Tensor before_;            ///< the adapter before this block, float64 [D]
     std::int64_t releases_ = 0;
     std::vector<adapter_features> features_;
 };

@@ -76,7 +76,7 @@ training::training(const training_config& config, std::unique_ptr<privacy::metho
     chosen_.noise_multiplier = config.initial_noise_multiplier;
     if (method_->probes()) before_ = this->adapter();
     if (config.traced) trace_.emplace(*config.traced);
-    if (config.watched) watch_.emplace(config.watched->segments, this->adapter());
+    if (config.watched) watch_.emplace(config.watched->segments, this->adapter(), config.watched->bands);
 }
 
 std::optional<double> training::released_loss() const {
@@ -107,6 +107,7 @@ void training::apply(const privacy::release& value) {
 
 void training::skip() {
     ++lost_;
+    if (watch_) watch_->skip();
     ++step_;
     end_step();
     released_ = false;

@@ -15,9 +15,16 @@ namespace rldp::testing {
 
 /// The demo on less: twelve steps of six short records, decisions after every fourth, checkpoints after every fifth.
 inline config::run_config small(std::vector<std::string> more = {}) {
-    std::vector<std::string> set = {"data.path=synthetic:400",     "data.max_tokens=24",  "train.steps=12",
-                                    "train.expected_batch_size=6", "train.micro_batch=4", "train.eval_every=5",
-                                    "train.eval_records=4",        "rl.interval=4",       "rl.warmup=4"};
+    std::vector<std::string> set = {"data.path=synthetic:400",
+                                    "data.max_tokens=24",
+                                    "train.steps=12",
+                                    "train.expected_batch_size=6",
+                                    "train.micro_batch=4",
+                                    "train.eval_every=5",
+                                    "train.eval_records=4",
+                                    "rl.interval=4",
+                                    "rl.warmup=4",
+                                    "noise.bands=1"};
     set.insert(set.end(), more.begin(), more.end());
     return config::load("config/demo.json", set);
 }

@@ -55,7 +55,7 @@ at::Tensor run_with_late_learning(const config::run_config& config, std::int64_t
     wiring.hub = run.spawn(make_hub, std::string("test"), show{});
     run.self->send(wiring.hub, announce_atom::value,
                    run_header{facts.where.metrics().string(), facts.plan.steps, 8, 8});
-    const auto loader = run.spawn(make_loader, closed, facts.plan.sample_rate, log.logger);
+    const auto loader = run.spawn(make_loader, closed, facts.plan.step_rate(), log.logger);
     wiring.sanitizer = run.spawn(make_sanitizer, closed, make_sanitizer_config(facts.spec, facts.model.layout),
                                  std::shared_ptr<privacy::reducer>{}, std::optional<privacy::acknowledgement>{},
                                  facts.where.releases(), log.logger);

@@ -118,6 +118,37 @@ TEST_CASE("the loader makes the next draw ahead of need, and the same one either
     CHECK(privacy::opened(third).units.size() != 0);
 }
 
+TEST_CASE("where noise has bands a step draws from its seq's group alone, and no unit twice in a round") {
+    constexpr std::int32_t units = 300;
+    constexpr std::int64_t bands = 4;
+    auto inside = *tiny_secrets(0);
+    for (std::int32_t unit = 0; unit < units; ++unit) inside.train.push_back({{{unit, 1}}});
+    inside.bands = bands;
+    const privacy::unit_groups groups(inside.key, bands);
+    for (std::uint64_t unit = 0; unit < units; ++unit) inside.groups.push_back(groups.find("unit", unit));
+    loader_state sampler;
+    sampler.closed = trusted<closed_ptr>(std::make_shared<const secrets>(inside));
+    sampler.sample_rate = 0.5;
+    const auto drawn_at = [&](std::uint64_t seq) {
+        const auto drawn = sampler.make(seq);
+        std::vector<std::vector<std::int32_t>> out;
+        for (const auto& unit : privacy::opened(drawn).units) out.push_back(owned(unit).records.front());
+        return out;
+    };
+    const auto in_group = [&](std::uint64_t group) {
+        std::vector<std::vector<std::int32_t>> out;
+        for (std::size_t unit = 0; unit < units; ++unit)
+            if (inside.groups[unit] == group) out.push_back(owned(inside.train[unit]).records.front());
+        return out;
+    };
+    for (const std::uint64_t seq : {1, 2, 3, 4, 7, 9}) {  // 5, 6 and 8 are lost
+        const auto drawn = drawn_at(seq), may = in_group(seq % bands);
+        CHECK(drawn.size() > may.size() / 4);
+        CHECK(drawn.size() < may.size());
+        for (const auto& one : drawn) CHECK(std::find(may.begin(), may.end(), one) != may.end());
+    }
+}
+
 TEST_CASE("the sanitizer begins a step on one thread, however many it used for the last one") {
     trusted_side side(60, 0.2);
     side.run();

@@ -113,7 +113,71 @@ TEST_CASE("calibrate finds the noise whose price account confirms") {
     CHECK(rdp.at("noise_multiplier") > found.at("noise_multiplier"));
 }
 
+TEST_CASE("account prices noise in bands as rounds, and tells its matrix") {
+    const scratch_directory scratch;
+    // jax_privacy and dp_accounting for 24,507 units, 30 drawn, 341 steps (../shared/golden/accounting/bands.json).
+    const auto got =
+        rldp_says("account --phase 0.6808,0.0012241400416207614,341 --bands 3 --population 24507 --delta 1e-6 --json",
+                  scratch.path());
+    REQUIRE(got.status == 0);
+    const auto all = json::parse(got.out);
+    CHECK(all.at("bands") == 3);
+    CHECK(all.at("rounds") == 114);
+    CHECK(all.at("group_sample_rate").get<double>() == Approx(0.003672420124862284).epsilon(1e-9));
+    CHECK(all.at("pld").at("epsilon").get<double>() == Approx(1.9354207123631955).epsilon(1e-3));
+    CHECK(all.at("coefficients").size() == 3);
+    CHECK(all.at("error").at("mean_squared").get<double>() == Approx(60.33285204286145).epsilon(2e-3));
+    CHECK(all.at("independent_error").at("mean_squared") == 171);
+    CHECK(all.at("independent_error").at("last_squared") == 341);
+    CHECK(
+        has(rldp_says("account --phase 0.6808,0.001,341 --bands 3 --delta 1e-6", scratch.path()).out, "114 round(s)"));
+    const auto one =
+        json::parse(rldp_says("account --phase 1.1,0.01,1000 --bands 1 --delta 1e-5 --json", scratch.path()).out);
+    const auto none = json::parse(rldp_says("account --phase 1.1,0.01,1000 --delta 1e-5 --json", scratch.path()).out);
+    CHECK(one.at("pld") == none.at("pld"));
+    CHECK(!none.contains("bands"));
+    const auto open = json::parse(
+        rldp_says("account --phase 0.4963,0.00087,100 --bands open --delta 1e-5 --json", scratch.path()).out);
+    CHECK(open.at("bands") == 4);
+    CHECK(has(open.at("reason").get<std::string>(), "at an equal budget"));
+}
+
+TEST_CASE("calibrate finds the noise of bands, and chooses them where they are open") {
+    const scratch_directory scratch;
+    const auto says = [&](const std::string& more) {
+        return json::parse(
+            rldp_says("calibrate --epsilon 1 --delta 1e-6 --rate 0.0012241400416207614 --steps 341 --json " + more,
+                      scratch.path())
+                .out);
+    };
+    const auto three = says("--bands 3 --population 24507");
+    CHECK(three.at("noise_multiplier").get<double>() == Approx(0.7968321512383086).epsilon(1e-3));
+    CHECK(three.at("epsilon").get<double>() <= 1);
+    CHECK(three.at("noise_left").get<double>() < 1);
+    CHECK(!three.contains("reason"));
+    const auto open = says("--bands open");
+    CHECK(open.at("bands").get<int>() > 1);
+    CHECK(open.at("bands").get<int>() <= 8);
+    CHECK(!open.at("reason").get<std::string>().empty());
+    CHECK(!says("").contains("bands"));
+    // Few large batches: bands don't pay.
+    const auto few = json::parse(
+        rldp_says("calibrate --epsilon 1 --delta 1e-6 --rate 0.25 --steps 8 --bands open --json", scratch.path()).out);
+    CHECK(few.at("bands") == 1);
+}
+
 TEST_CASE("account and calibrate refuse bad numbers in one line") {
+    refuses("account --phase 1,0.01,10 --delta 1e-5 --bands 11", {"11", "10 steps", "give at most"});
+    refuses("account --phase 1,0.3,10 --delta 1e-5 --bands 4", {"probability 1.2", "give at most 3"});
+    refuses("account --phase 1,0.01,50 --delta 1e-5 --bands 8 --population 79", {"79 units", "fewer than 10"});
+    refuses("account --phase 1,0.01,10 --phase 2,0.01,10 --delta 1e-5 --bands 2", {"--bands", "one --phase"});
+    refuses("account --phase 1,0.01,10 --delta 1e-5 --bands 2.5", {"--bands", "2.5"});
+    refuses("account --phase 1,0.01,10 --delta 1e-5 --bands many", {"--bands", "many"});
+    refuses("account --phase 1,0.01,10 --epsilon 1 --bands open", {"--bands open", "--delta"});
+    refuses("account --phase 1,0.01,10 --delta 1e-5 --population 100", {"--population", "--bands"});
+    refuses("account --ledger no/such/file --bands 2", {"--bands"});
+    refuses("calibrate --epsilon 1 --delta 1e-5 --rate 0.01 --steps 10 --bands 11", {"11", "10 steps"});
+    refuses("calibrate --epsilon 1 --delta 1e-5 --rate 0.01 --steps 50 --bands 0", {"--bands", "0"});
     refuses("account --phase 1,0.01 --delta 1e-5", {"--phase", "z,q,steps"});
     refuses("account --phase 1,0.01,10,9 --delta 1e-5", {"--phase", "z,q,steps"});
     refuses("account --phase nan,0.01,10 --delta 1e-5", {"--phase", "noise multiplier", "nan"});

@@ -40,6 +40,7 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
                                             "noise.policy",
                                             "noise.allocation",
                                             "noise.statistics_share",
+                                            "noise.bands",
                                             "noise.deck.levels",
                                             "noise.deck.ratio",
                                             "noise.insecure_reproducible",

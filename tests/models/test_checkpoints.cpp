@@ -230,12 +230,15 @@ TEST_CASE("weights in another form are told with what to do", "[checkpoint]") {
     const auto load = [&] { return refusal([&] { causal_lm::load(scratch.path(), at::kFloat, at::kCPU); }); };
     CHECK(!has_weights(scratch.path()));
     CHECK(has(load(), "model.safetensors: no such file"));
-    for (const std::string name : {"model-Q4_K_M.gguf", "tf_model.h5", "consolidated.00.pth"}) {
+    for (const std::string name : {"tf_model.h5", "consolidated.00.pth"}) {
         write_file(scratch.path() / name, "x");
         CHECK(has(load(), name + ": weights are read as safetensors only; take the model in that form"));
         CHECK(has(refusal([&] { has_weights(scratch.path()); }), name));
         fs::remove(scratch.path() / name);
     }
+    write_file(scratch.path() / "model-Q4_K_M.gguf", "x");
+    CHECK(has(load(), "give the GGUF file itself: " + (scratch.path() / "model-Q4_K_M.gguf").string()));
+    fs::remove(scratch.path() / "model-Q4_K_M.gguf");
     for (const std::string name :
          {"pytorch_model.bin", "pytorch_model-00001-of-00002.bin", "pytorch_model.bin.index.json"}) {
         write_file(scratch.path() / name, "x");

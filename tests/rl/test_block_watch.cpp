@@ -74,6 +74,37 @@ TEST_CASE("noise alone shows no signal on average, and a radius that changes cha
     CHECK(mean == Approx(0).margin(0.15));  // deviation √(2/3)/√400 = 0.04
 }
 
+TEST_CASE("noise in bands is whitened before it is watched") {
+    const auto bands = privacy::make_bands(4, 100);
+    rl::block_watch watch(two_groups, at::zeros({5}), bands), raw(two_groups, at::zeros({5}));
+    at::manual_seed(4);
+    std::vector<at::Tensor> x;  // C⁻¹z, by forward substitution
+    double mean = 0, of_raw = 0;
+    for (int block = 0; block < 400; ++block) {
+        for (int step = 0; step < 4; ++step) {
+            auto next = at::randn({5}, at::kDouble);
+            for (std::size_t k = 1; k < bands.size() && k <= x.size(); ++k) next -= x[x.size() - k] * bands[k];
+            x.push_back(next / bands[0]);
+            watch.add(x.back().to(at::kFloat), {1, 1});
+            raw.add(x.back().to(at::kFloat), {1, 1});
+        }
+        watch.close(at::zeros({5}));
+        raw.close(at::zeros({5}));
+        mean += std::sinh(watch.features()[1].signal) / 400;
+        of_raw += std::sinh(raw.features()[1].signal) / 400;
+    }
+    CHECK(mean == Approx(0).margin(0.15));
+    CHECK(std::abs(of_raw) > 0.3);
+    // After a step that was lost nothing is taken for the step before.
+    watch.skip();
+    rl::block_watch fresh(two_groups, at::zeros({5}), bands);
+    for (auto* one : {&watch, &fresh}) {
+        one->add(row({3, 0, 1, 0, 0}), noise_of_both);
+        one->close(at::zeros({5}));
+    }
+    CHECK(watch.features()[0].signal == fresh.features()[0].signal);
+}
+
 TEST_CASE("along a line it is positive before the lowest point, zero there and negative beyond, whatever the noise") {
     // f = ½(x − 1)²·|u|², u = (1, 1), of two adapters: both see the same line.
     at::manual_seed(3);

@@ -134,6 +134,52 @@ TEST_CASE("the policy that ships steers runs as long as it has seen, and the pub
     CHECK(planned("108", {"rl.online=true", "public.path=synthetic:60"}) == "prepared 4");  // asked for
 }
 
+TEST_CASE("noise in bands is priced as rounds, chosen where it is open and pays, and refused where it can't be") {
+    const auto model = models::read_model_config("config/tiny-gpt2");
+    const auto resolved = [&](std::int64_t population, std::vector<std::string> set) {
+        set.insert(set.end(), {"rl.interval=null", "rl.warmup=null", "train.warmup=null"});
+        return actors::resolve(config::load("config/demo.json", set), population, model);
+    };
+    const auto reason = [](const config::run_spec& spec) {
+        const auto found = std::find_if(spec.choices.begin(), spec.choices.end(),
+                                        [](const auto& one) { return one.key == "noise.bands"; });
+        return found == spec.choices.end() ? std::string("not chosen") : found->reason;
+    };
+    const std::vector<std::string> small_batches = {
+        "method.name=static", "noise.statistics_share=0", "train.expected_batch_size=64",
+        "train.steps=100",    "privacy.epsilon=2",        "privacy.delta=1e-5"};
+    const auto many = resolved(73271, small_batches);
+    CHECK(many.privacy.bands == 4);
+    CHECK(many.config.noise.bands == 4);
+    CHECK(has(reason(many), "of the noise that the model adds up"));
+    auto set = small_batches;
+    set.push_back("noise.bands=1");
+    const auto one = resolved(73271, set);
+    CHECK(one.privacy.bands == 1);
+    CHECK(reason(one) == "not chosen");
+    const auto rounds = actors::make_spending_policy(many)->committed(),
+               steps = actors::make_spending_policy(one)->committed();
+    REQUIRE(rounds.size() == 1);
+    CHECK(rounds[0].steps == 25);
+    CHECK(rounds[0].sample_rate == Approx(4 * 64 / 73271.0));
+    CHECK(steps[0].steps == 100);
+    CHECK(rounds[0].noise_multiplier > steps[0].noise_multiplier);
+    // A controller that was prepared on independent noise, and one that deals cards.
+    CHECK(has(reason(resolved(73271, {"train.steps=80"})), "independent noise"));
+    CHECK(has(reason(resolved(73271, {"train.steps=80", "noise.policy=deck"})), "not proven"));
+    CHECK(has(refusal([&] { resolved(73271, {"noise.policy=deck", "noise.bands=2"}); }), "noise.bands is 2"));
+    const auto layout = models::make_layout(model, {8, 16, 0, {"q", "v"}});
+    const auto refused = [&](std::int64_t population, const std::string& bands) {
+        auto asked = small_batches;
+        asked.push_back("noise.bands=" + bands);
+        return refusal([&] { actors::plan_run(resolved(population, asked), model, layout); });
+    };
+    CHECK(refused(73271, "8").empty());
+    CHECK(has(refused(73271, "101"), "more than the 100 steps"));
+    CHECK(has(refused(200, "4"), "above 1"));
+    CHECK(has(refused(73271, "2000"), "noise.bands"));
+}
+
 TEST_CASE("the micro-batch that is chosen fits the machine, and is halved until it does") {
     const auto model = models::read_model_config("config/models/llama-3.2-1b");
     auto spec =

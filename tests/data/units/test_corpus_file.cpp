@@ -84,6 +84,8 @@ void check_equal(const token_corpus& found, const token_corpus& expected) {
     CHECK(found.digest == expected.digest);
     CHECK(found.split == expected.split);
     CHECK(found.sketches == expected.sketches);
+    CHECK(found.train_ids == expected.train_ids);
+    CHECK(found.train_ids.size() == found.train.size());
     CHECK(expected.sketches.size() == 3);  // rows, record keys, and persons
 }
 

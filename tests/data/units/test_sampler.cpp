@@ -70,6 +70,55 @@ TEST_CASE("no unit is favoured") {
     for (const double h : hits) CHECK(std::abs(h - 4000) < 5 * std::sqrt(20'000 * .2 * .8));
 }
 
+TEST_CASE("no unit takes part twice in a round, whichever steps are lost") {
+    std::mt19937_64 engine(8);
+    for (int i = 0; i < 50; ++i) {
+        const auto bands = std::uniform_int_distribution<std::int64_t>(1, 9)(engine);
+        const auto units = std::uniform_int_distribution<std::size_t>(0, 60)(engine);
+        std::vector<std::uint16_t> groups;
+        for (std::size_t u = 0; u < units; ++u)
+            groups.push_back(static_cast<std::uint16_t>(engine() % static_cast<std::uint64_t>(bands)));
+        std::vector<std::uint64_t> last(units);  // the seq at which each unit was drawn
+        std::vector<int> drawn(units), rounds(units);
+        for (std::uint64_t seq = 1; seq <= 40; ++seq) {
+            if (engine() % 5 == 0) continue;  // charged and lost: the turns go on
+            const auto group = find_group_of_step(seq, bands);
+            REQUIRE(group < bands);
+            for (const auto i_drawn : draw_from_group(groups, group, 0.7, [&] { return engine(); })) {
+                const auto unit = static_cast<std::size_t>(i_drawn);
+                REQUIRE(groups[unit] == group);
+                REQUIRE((last[unit] == 0 || seq - last[unit] >= static_cast<std::uint64_t>(bands)));
+                last[unit] = seq;
+                ++drawn[unit];
+            }
+        }
+        for (const int times : drawn) CHECK(times <= (40 + bands - 1) / bands);
+    }
+}
+
+TEST_CASE("a group's units are drawn at the rate, each by its own word, and others never") {
+    const std::vector<std::uint16_t> groups{0, 1, 0, 1, 1};
+    const std::vector<std::uint64_t> words{0, 1ull << 62, 1ull << 63, 1ull << 63, 0};
+    std::size_t used = 0;
+    const auto next = [&] { return words[used++]; };
+    CHECK(draw_from_group(groups, 0, .5, next) == std::vector<std::int64_t>{0});
+    CHECK(used == 5);
+    used = 0;
+    CHECK(draw_from_group(groups, 1, .5, next) == std::vector<std::int64_t>{1, 4});
+    CHECK(find_group_of_step(1, 1) == 0);
+    CHECK(find_group_of_step(6, 4) == 2);
+    CHECK(draw_from_group({}, 0, 1, next).empty());
+    std::mt19937_64 engine(9);
+    std::vector<double> hits(50);
+    std::vector<std::uint16_t> halves(50);
+    for (std::size_t i = 0; i < 50; ++i) halves[i] = static_cast<std::uint16_t>(i % 2);
+    for (int i = 0; i < 20'000; ++i)
+        for (const auto unit : draw_from_group(halves, 1, .4, [&] { return engine(); }))
+            ++hits[static_cast<std::size_t>(unit)];
+    for (std::size_t i = 0; i < 50; ++i)
+        CHECK(std::abs(hits[i] - (i % 2 == 1 ? 8000 : 0)) < (i % 2 == 1 ? 5 * std::sqrt(20'000 * .4 * .6) : 0.5));
+}
+
 TEST_CASE("rates that are none are refused") {
     const auto refused = [](std::int64_t n, double rate) {
         return refusal([&] { poisson_draw(n, rate, [] { return std::uint64_t{0}; }); });

@@ -166,6 +166,30 @@ TEST_CASE("a record's seed is its own: of the key, the step and its tokens, and 
     }
 }
 
+TEST_CASE("a unit's group is its own, evenly drawn, and the same after a restart") {
+    const scratch_directory dir;
+    const auto key = run_key::from_system();
+    key.save(dir / "key");
+    const auto resumed = run_key::load(dir / "key");
+    const unit_groups groups(key, 4), again(resumed, 4), others(run_key::from_system(), 4);
+    std::array<double, 4> sizes{};
+    int moved = 0, of_another_kind = 0;
+    for (std::uint64_t unit = 0; unit < 8000; ++unit) {
+        const auto group = groups.find("unit", unit);
+        REQUIRE(group < 4);
+        REQUIRE(again.find("unit", unit) == group);  // the streams are new, the groups are not
+        ++sizes[group];
+        moved += others.find("unit", unit) != group ? 1 : 0;
+        of_another_kind += groups.find("canary", unit) != group ? 1 : 0;
+    }
+    for (const double size : sizes) CHECK(std::abs(size - 2000) < 4.5 * std::sqrt(8000 * 0.25 * 0.75));
+    for (const int differ : {moved, of_another_kind})
+        CHECK(std::abs(differ - 6000) < 4.5 * std::sqrt(8000 * 0.25 * 0.75));
+    CHECK(unit_groups(key, 1).find("unit", 7) == 0);
+    CHECK(has(refusal([&] { unit_groups(key, 0); }), "a bug in rldp"));
+    CHECK(has(refusal([&] { unit_groups(key, 65537); }), "a bug in rldp"));
+}
+
 TEST_CASE("a run key is saved for its owner only and read back") {
     const scratch_directory dir;
     const auto key = run_key::from_system();

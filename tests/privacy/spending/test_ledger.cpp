@@ -148,7 +148,7 @@ TEST_CASE("every field that is edited is noticed, with the line's number") {
             ++edits;
         }
     }
-    CHECK(edits == 20 + 3 * 7);
+    CHECK(edits == 21 + 3 * 7);
 }
 
 TEST_CASE("lines that are removed, swapped, doubled, respelt or rewritten are noticed") {
@@ -178,13 +178,53 @@ TEST_CASE("lines that are removed, swapped, doubled, respelt or rewritten are no
     CHECK(has(refused({detail::format(other, hash), lines[1]}), "line 2: prev is not"));
 }
 
+TEST_CASE("a ledger of noise in bands counts rounds, charges the group's rate, and is read back") {
+    const scratch_directory dir;
+    auto h = header(false);
+    h.sample_rate = 0.01;
+    h.bands = 4;
+    CHECK(h.step_rate() == 0.04);
+    auto book = ledger::create(dir / "ledger.jsonl", h);
+    CHECK(has(refusal([&] { book.append(1, 0.7, h.sample_rate, std::nullopt); }), "the plan's is 0.04"));
+    for (std::int64_t step = 1; step <= 9; ++step) book.append(step, 0.7, h.step_rate(), std::nullopt);
+    const auto content = read_ledger(dir / "ledger.jsonl");
+    CHECK(content.header.bands == 4);
+    const auto check_rounds = [](const std::vector<phase>& of, std::int64_t rounds) {
+        REQUIRE(of.size() == 1);
+        CHECK(of[0].sample_rate == 0.04);
+        CHECK(of[0].noise_multiplier == 0.7);
+        CHECK(of[0].steps == rounds);
+    };
+    check_rounds(content.phases(), 3);
+    check_rounds(content.phases(8), 2);
+    check_rounds(content.phases(1), 1);
+    CHECK(content.phases(0).empty());
+    // A torn charge is a step more, which here begins no round.
+    const auto text = load_text(dir / "ledger.jsonl");
+    put(dir / "torn.jsonl", text.substr(0, text.size() - 5));
+    const auto torn = read_ledger(dir / "torn.jsonl");
+    CHECK(torn.torn);
+    check_rounds(torn.phases(8), 2);
+    check_rounds(torn.phases(), 3);
+    const auto refused = [&](auto change) {
+        auto wrong = h;
+        change(wrong);
+        return refusal([&] { ledger::create(dir / "wrong.jsonl", wrong); });
+    };
+    CHECK(has(refused([](auto& of) { of.bands = 31; }), "30 steps"));
+    CHECK(has(refused([](auto& of) { of.bands = 0; }), "bands"));
+    CHECK(has(refused([](auto& of) { of.population = 39; }), "fewer than 10 units"));
+    CHECK(has(refused([](auto& of) { of.sample_rate = 0.3; }), "above 1"));
+    CHECK(has(refused([](auto& of) { of.policy = "filter"; }), "policy filter"));
+}
+
 TEST_CASE("another version is refused by both names") {
     const scratch_directory dir;
     const auto path = dir / "ledger.jsonl";
-    put(path, "{\"version\":4,\"something\":\"new\"}\n");
+    put(path, "{\"version\":5,\"something\":\"new\"}\n");
     const auto text = refusal([&] { read_ledger(path); });
-    CHECK(has(text, "version 4"));
-    CHECK(has(text, "newer than 3"));
+    CHECK(has(text, "version 5"));
+    CHECK(has(text, "newer than 4"));
     put(path, "{\"version\":1}\n");
     CHECK(has(refusal([&] { read_ledger(path); }), "older than 2"));
     auto old = header(false);

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "privacy/spending/policy.hpp"
 #include "tests/catch.hpp"
+#include "tests/support/refusal.hpp"
 
 using namespace rldp::privacy;
 
@@ -43,6 +44,31 @@ TEST_CASE("fixed grants z_0 for every planned step and nothing after") {
     CHECK_THROWS_AS(resumed->replay(2, {z * 1.001, std::nullopt}), rldp::error);
     CHECK_THROWS_AS(resumed->replay(2, {z, 0}), rldp::error);
     CHECK(resumed->next(2, 1));
+}
+
+TEST_CASE("fixed prices noise in bands as rounds, and no other policy takes bands") {
+    auto plan = usual();
+    plan.sample_rate = 0.01;
+    plan.steps = 101;
+    const double alone = make_policy(kind::fixed, plan)->initial_noise_multiplier();
+    plan.bands = 4;
+    const auto policy = make_policy(kind::fixed, plan);
+    const double z = policy->initial_noise_multiplier();
+    CHECK(z > alone);  // a unit that is drawn four times as often in a quarter of the steps
+    const auto committed = policy->committed();
+    REQUIRE(committed.size() == 1);
+    CHECK(committed[0].noise_multiplier == z);
+    CHECK(committed[0].sample_rate == Approx(0.04));
+    CHECK(committed[0].steps == 26);
+    CHECK(make_accountant("pld")->epsilon(committed, plan.delta) == Approx(policy->epsilon_guaranteed()).epsilon(1e-6));
+    for (std::int64_t step = 1; step <= plan.steps; ++step) REQUIRE(policy->next(step, 1)->noise_multiplier == z);
+    CHECK_FALSE(policy->next(plan.steps + 1, 1));
+    for (const auto other : {kind::deck, kind::filter, kind::published})
+        CHECK(has(refusal([&] { make_policy(other, plan); }), "noise.bands is 4"));
+    plan.bands = 102;
+    CHECK(has(refusal([&] { make_policy(kind::fixed, plan); }), "101 steps"));
+    plan.bands = 101;
+    CHECK(has(refusal([&] { make_policy(kind::fixed, plan); }), "above 1"));
 }
 
 TEST_CASE("published: free within half and twice σ_0 under gdp_clt, and no guarantee") {
