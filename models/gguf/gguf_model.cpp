@@ -147,7 +147,6 @@ class config_reader {
         rope.factor = std::round(*std::max_element(found.begin(), found.end()) * 64) / 64;
         if (c.rope.type != "default" || !(rope.factor >= 1 && rope.factor <= 1e6))
             refuse(where + " is not of Llama 3's kind, which alone is supported");
-        if (rope.factor == 1) return;
         rope.type = "llama3";
         rope.low_freq_factor = 1;
         rope.high_freq_factor = 4;
@@ -162,7 +161,7 @@ class config_reader {
             if (!(std::abs(static_cast<double>(found[i]) - wanted) <= rounding * wanted))
                 refuse(fmt::format("{}: number {} is {}; Llama 3's rule gives {}", where, i, found[i], wanted));
         }
-        c.rope = rope;
+        if (rope.factor > 1) c.rope = rope;
     }
 
     void read_windows(model_config& c) const {

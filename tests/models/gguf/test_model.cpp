@@ -148,11 +148,11 @@ TEST_CASE("other architectures: no pairs, biases, norms of heads, norms that beg
 
 TEST_CASE("Llama 3's frequencies are known again, and no others") {
     auto made = tiny_llama();
-    made.add("llama.rope.freq_base", 500000.0F);
-    made.tensor("rope_freqs.weight", {2}, divisors(500000, 32, 4));
+    made.add("llama.rope.freq_base", 1e8F);  // so that of two frequencies one is slow
+    made.tensor("rope_freqs.weight", {2}, divisors(1e8, 32, 4));
     const auto c = config_of(made);
     CHECK((c.rope.type == "llama3" && c.rope.factor == 32 && c.rope.original_window == 8192));
-    CHECK((c.rope.low_freq_factor == 1 && c.rope.high_freq_factor == 4 && c.rope.theta == 500000));
+    CHECK((c.rope.low_freq_factor == 1 && c.rope.high_freq_factor == 4 && c.rope.theta == 1e8));
     const auto others = [&](const std::vector<float>& numbers) {
         made.remove_tensor("rope_freqs.weight");
         made.tensor("rope_freqs.weight", {numbers.size()}, numbers);
