@@ -46,7 +46,7 @@ struct joined_run {
     config::run_spec spec;
     run_plan plan;
     run_model model;
-    std::shared_ptr<privacy::ledger_copy> book;
+    std::shared_ptr<privacy::ledger_copy> ledger;
     privacy::trusted<std::shared_ptr<const secrets>> closed;
 };
 
