@@ -102,7 +102,7 @@ contract contract_from(const json& in, int version) {
     c.held_out = parse_named<publication>(held_out.at("published").get<std::string>());
     c.looks.count = to_integer(held_out.at("looks"));
     held_out.at("noise_multiplier").get_to(c.looks.noise_multiplier);
-    if (version >= 5) c.bands = whole_number(in.at("bands"));
+    if (version >= 5) c.bands = to_integer(in.at("bands"));
     return c;
 }
 

@@ -131,7 +131,7 @@ header_line parse_header(std::string_view text) try {
         header.looks.count = to_integer(line.at("looks").at("count"));
         line.at("looks").at("noise_multiplier").get_to(header.looks.noise_multiplier);
     }
-    if (header.version >= 4) header.bands = whole_number(line.at("bands"));
+    if (header.version >= 4) header.bands = to_integer(line.at("bands"));
     const auto canonical = format(header, out.hash);
     check_canonical(text, line, canonical, out.hash);
     return out;

@@ -166,7 +166,7 @@ run_summary parse_summary(const std::string& text) try {
     for (const auto& [name, value] : in.at("epsilon").items()) s.epsilon_spent[name] = number_from(value);
     for (const auto& [name, value] : in.at("upper_bound").items()) s.upper_bound[name] = value.get<bool>();
     s.sample_rate = number_from(in.at("sample_rate"));
-    s.bands = in.contains("bands") ? whole_number(in["bands"]) : 1;  // of an earlier version
+    s.bands = in.contains("bands") ? to_integer(in["bands"]) : 1;  // of an earlier version
     s.method = in.value("method", "");
     in.at("policy").get_to(s.policy);
     for (const auto& level : in.at("deck"))
