@@ -142,7 +142,7 @@ eval::run_summary summarise(const session& run, const outcome& ended) {
     for (const auto& [name, value] : out.epsilon_spent)
         out.upper_bound[name] = privacy::make_accountant(name)->is_upper_bound();
     out.sample_rate = run.plan.sample_rate;
-    out.bands = book.header.bands;
+    out.bands = ledger.header.bands;
     out.method = run.spec.method.name;
     out.policy = ledger.header.policy;
     for (const auto& level : privacy::priced_phases(ledger.header.deck, ledger.header.sample_rate, ledger.header.steps))
