@@ -78,7 +78,7 @@ banded_noise calibrate_bands(const accountant& with, std::int64_t bands, const b
 }
 
 bands_choice choose_bands(const accountant& with, const banded_plan& plan, double epsilon, double delta) {
-    constexpr double least_gain = 0.05, gain_of_a_doubling = 0.15;
+    constexpr double least_gain = 0.05, gain_of_a_doubling = 0.14;  // one of 13.5 % measured no better
     const auto percent = [](double left) { return fmt::format("{:.0f} %", 100 * (1 - std::min(left, 1.0))); };
     const auto most = std::min(most_chosen_bands, find_most_bands(plan));
     if (most < 2) return {1, 1, "two groups would be too small, or drawn from with a probability above 1"};
