@@ -153,7 +153,8 @@ TEST_CASE("golden: sentencepiece's BPE in a GGUF file gives libsentencepiece's i
     static const std::vector<std::string> parts = {"the ",   "once", "Lily", " ",     "  ",  "ing", "é", "日本",
                                                    "\n",     "😀",    "a",    "b",     "\t",  ".",   "▁", "1",
                                                    "250.83", "aaaa", "diab", "etes ", "is ", "X9"};
-    for (const std::string name : {"stories260K/tokenizer.model", "tokenizers/mistral/tokenizer.model.v1"}) {
+    for (const auto& [name, collapses] : std::vector<std::pair<std::string, bool>>{
+             {"stories260K/tokenizer.model", true}, {"tokenizers/mistral/tokenizer.model.v1", false}}) {
         sentencepiece::SentencePieceProcessor theirs;
         REQUIRE(theirs.LoadFromSerializedProto(read_file(data / name)).ok());
         std::vector<std::string> pieces;
@@ -171,6 +172,7 @@ TEST_CASE("golden: sentencepiece's BPE in a GGUF file gives libsentencepiece's i
         made.add("tokenizer.ggml.token_type", types);
         made.add("tokenizer.ggml.bos_token_id", 1U);
         made.add("tokenizer.ggml.add_bos_token", false);
+        if (collapses) made.add("tokenizer.ggml.remove_extra_whitespaces", true);
         const auto ours = load_gguf(made);
         CHECK(ours->size() == theirs.GetPieceSize());
         std::mt19937 random(1);
@@ -184,6 +186,7 @@ TEST_CASE("golden: sentencepiece's BPE in a GGUF file gives libsentencepiece's i
         }
         made.remove("tokenizer.ggml.add_bos_token");
         CHECK(load_gguf(made)->encode("a").front() == 1);
+        if (collapses) continue;
         made.add("tokenizer.ggml.add_space_prefix", false);
         auto begun = ours->encode("once");
         begun.insert(begun.begin(), 1);
