@@ -93,8 +93,8 @@ TEST_CASE("noise in bands is whitened before it is watched") {
         mean += std::sinh(watch.features()[1].signal) / 400;
         of_raw += std::sinh(raw.features()[1].signal) / 400;
     }
-    CHECK(mean == Approx(0).margin(0.15));
-    CHECK(std::abs(of_raw) > 0.3);
+    CHECK(mean == Approx(0).margin(0.12));  // deviation 0.04, as above
+    CHECK(of_raw < -0.15);                  // what is taken back shows as a signal
     // After a step that was lost nothing is taken for the step before.
     watch.skip();
     rl::block_watch fresh(two_groups, at::zeros({5}), bands);

@@ -147,7 +147,6 @@ TEST_CASE("a new block begins with each sanitizer, and where a step of the ledge
     whole = {1, 1, 1, 1};
     noise.correlate(0, whole);
     CHECK(whole[0] == Approx(1.25));
-    CHECK_THROWS(noise.begin(3));
     CHECK_THROWS(noise.correlate(1, whole));
     CHECK_THROWS(correlated_noise({0.9, 0.6}, 4));  // a column longer than 1
 }
