@@ -1,6 +1,7 @@
 #include "models/quantized/quantize.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -19,24 +20,30 @@ float inverse(float x) {
     return std::isfinite(out) ? out : 0;
 }
 
+/// As bits, so that the loop has no order to keep.
+std::uint32_t size_bits(float number) {
+    return std::bit_cast<std::uint32_t>(number) & 0x7fffffffU;
+}
+
 float greatest_size(const float* numbers, std::int64_t count) {
-    float out = 0;
-    for (std::int64_t i = 0; i < count; ++i) out = std::max(out, std::abs(numbers[i]));
-    return out;
+    std::uint32_t out = 0;
+    for (std::int64_t i = 0; i < count; ++i) out = std::max(out, size_bits(numbers[i]));
+    return std::bit_cast<float>(out);
 }
 
 void pack_halves(const std::uint8_t* q, std::uint8_t* out) {
     for (int i = 0; i < 16; ++i) out[i] = static_cast<std::uint8_t>(q[i] | q[16 + i] << 4);
 }
 
+/// Toward 0, which is down: `scaled` is above -1 and below 17.
 std::uint8_t to_nibble(float scaled) {
-    return static_cast<std::uint8_t>(std::clamp(std::trunc(scaled), 0.0F, 15.0F));
+    return static_cast<std::uint8_t>(std::clamp(static_cast<std::int32_t>(scaled), 0, 15));
 }
 
 /// The number of largest size, the first of such, becomes -8.
 void write_q4_0(const float* x, std::uint8_t* out) {
-    const float first =
-        *std::max_element(x, x + per_small_block, [](float a, float b) { return std::abs(a) < std::abs(b); });
+    const auto largest = size_bits(greatest_size(x, per_small_block));
+    const float first = *std::find_if(x, x + per_small_block, [&](float one) { return size_bits(one) == largest; });
     const float scale = first / -8, per = inverse(scale);
     std::uint8_t q[per_small_block];
     for (int i = 0; i < per_small_block; ++i) q[i] = to_nibble(x[i] * per + 8.5F);
@@ -62,14 +69,16 @@ void write_q8_0(const float* x, std::uint8_t* out) {
         out[2 + i] = static_cast<std::uint8_t>(static_cast<std::int8_t>(std::round(x[i] * per)));
 }
 
-/// Halves are rounded to even, as torch does.
+/// Halves are rounded to even, as torch does: what 1.5·2^23 added leaves of a number that is small beside it.
 void write_int8(const float* x, std::int64_t columns, std::uint8_t* out) {
+    constexpr float rounder = 0x1.8p23F;
     const float greatest = greatest_size(x, columns);
-    const float per = greatest == 0 ? 0 : 127.0F / greatest;
+    const float per = std::isfinite(127.0F / greatest) ? 127.0F / greatest : 0;
     write_as(greatest, out);
-    for (std::int64_t i = 0; i < columns; ++i)
-        out[4 + i] =
-            static_cast<std::uint8_t>(static_cast<std::int8_t>(std::isfinite(per) ? std::nearbyint(x[i] * per) : 0));
+    for (std::int64_t i = 0; i < columns; ++i) {
+        const float whole = (x[i] * per + rounder) - rounder;
+        out[4 + i] = static_cast<std::uint8_t>(static_cast<std::int8_t>(static_cast<std::int32_t>(whole)));
+    }
 }
 
 /// In the middle between neighbours of a map.
