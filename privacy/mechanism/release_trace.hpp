@@ -6,8 +6,8 @@
 
 namespace rldp::privacy {
 
-/// Under noise alone every coordinate is a normal, of the variance that prefix sums of its noise have: what a white-box audit scores canaries by
-/// (Steinke, Nasr, Jagielski 2023, §6).
+/// Under noise alone every coordinate is a normal, of the variance that prefix sums of its noise have: what a white-box
+/// audit scores canaries by (Steinke, Nasr, Jagielski 2023, §6).
 class release_trace {
   public:
     explicit release_trace(sanitizer_config how);
