@@ -19,8 +19,8 @@ class correlated_noise {
     correlated_noise(band_coefficients bands, std::int64_t coordinates);
     correlated_noise(correlated_noise&&) = default;  // a copy would share what is remembered
 
-    /// Begins the step of a ledger's seq, which is new (sanitizer::begin). A new block begins where it doesn't follow the
-    /// step before, or where that one did not get all its noise.
+    /// Begins the step of a ledger's seq, which is new (sanitizer::begin). A new block begins where it doesn't follow
+    /// the step before, or where that one did not get all its noise.
     void begin(std::uint64_t seq);
     /// From z to x in place, for the coordinates from `first` on: each of them once a step. Threads may take different
     /// ones; the numbers depend on no thread.
