@@ -116,7 +116,7 @@ quantized_tensor weight_files::blocks(const std::string& name) const {
 
 at::Tensor weight_files::dequantized(const std::string& name) const {
     const auto matrix = blocks(name);
-    const auto out = at::empty({matrix.rows, matrix.columns}, at::kFloat);
+    auto out = at::empty({matrix.rows, matrix.columns}, at::kFloat);
     matrix.read_rows(0, matrix.rows, out.data_ptr<float>());
     return conv1d_ ? out.t().contiguous() : out;
 }

@@ -275,6 +275,7 @@ std::string to_csv(const std::vector<measured>& cells, std::vector<cell_column> 
     columns.insert(columns.begin(), {"id", [](const measured& one) { return one.where.id; }});
     for (auto& one : result_columns()) columns.push_back(std::move(one));
     std::vector<std::string> fields;
+    fields.reserve(columns.size());
     for (const auto& column : columns) fields.push_back(column.name);
     auto out = csv_line(fields);
     for (const auto& one : cells) {

@@ -118,13 +118,14 @@ class gguf_file::header_reader {
             refuse_tensor(fmt::format("has {} dimensions; 1 to {} are read", dimensions, most_dimensions));
         std::vector<std::int64_t> shape(dimensions);
         std::int64_t elements = 1;
-        for (auto size = shape.rbegin(); size != shape.rend(); ++size) {
+        for (auto& size : shape) {
             const auto wide = bytes_.number<std::uint64_t>(where);
             if (wide < 1 || wide > static_cast<std::uint64_t>(most_elements / elements))
                 refuse_tensor(fmt::format("has a dimension of {}, with which nobody counts its numbers", wide));
-            *size = static_cast<std::int64_t>(wide);
-            elements *= *size;
+            size = static_cast<std::int64_t>(wide);
+            elements *= size;
         }
+        std::reverse(shape.begin(), shape.end());
         const auto type = find_ggml_type(bytes_.number<std::uint32_t>(where), file_.origin_ + ": " + where);
         if (!fills_blocks(type, shape.back()))
             refuse_tensor(fmt::format("has rows of {} numbers, which don't fill {}'s blocks of {}", shape.back(),

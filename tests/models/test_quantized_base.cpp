@@ -31,7 +31,7 @@ model_config wide_config(random_source& random, const std::string& model_type) {
 }
 
 at::Tensor to_numbers(const quantized_tensor& blocks) {
-    const auto out = at::empty({blocks.rows, blocks.columns});
+    auto out = at::empty({blocks.rows, blocks.columns});
     blocks.read_rows(0, blocks.rows, out.data_ptr<float>());
     return out;
 }

@@ -66,7 +66,8 @@ class gguf_writer {
         std::string data;
         for (const auto& one : tensors_) {
             out += text(one.name) + bytes_of(static_cast<std::uint32_t>(one.shape.size()));
-            for (auto size = one.shape.rbegin(); size != one.shape.rend(); ++size) out += bytes_of(*size);
+            const std::vector<std::uint64_t> outwards(one.shape.rbegin(), one.shape.rend());
+            for (const auto size : outwards) out += bytes_of(size);
             out += bytes_of(one.type) + bytes_of(offset + (offset > 0 ? added_to_offsets : 0));
             data += one.bytes;
             data.resize((data.size() + alignment - 1) / alignment * alignment);

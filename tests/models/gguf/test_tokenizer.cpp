@@ -131,8 +131,8 @@ TEST_CASE("what stands before and behind a text is as the metadata say") {
 TEST_CASE("a vocabulary that is padded has tokens that no text becomes") {
     auto made = byte_level_file("llama-bpe");
     auto padded = tokens;
-    padded.push_back("ac");
-    padded.push_back("ca");
+    padded.emplace_back("ac");
+    padded.emplace_back("ca");
     std::vector<std::int32_t> types(padded.size(), 1);
     types.back() = 5;
     made.add("tokenizer.ggml.tokens", padded);
