@@ -81,7 +81,7 @@ RLDP_INLINED six_bits six_bits_at(const std::uint8_t* packed, int j) {
 }
 
 RLDP_INLINED void spread_nf4(const std::uint8_t* q, float scale, float* out) {
-    for (int i = 0; i < 32; ++i) std::memcpy(out + 2 * i, &nf4_pairs[q[i]], sizeof(nf4_pair));
+    for (std::ptrdiff_t i = 0; i < 32; ++i) std::memcpy(out + 2 * i, &nf4_pairs[q[i]], sizeof(nf4_pair));
     for (int i = 0; i < 64; ++i) out[i] *= scale;
 }
 
@@ -125,7 +125,7 @@ RLDP_CLONES void spread_q4_k(const std::uint8_t* row, std::int64_t columns, floa
         for (int j = 0; j < 8; ++j) {
             const auto [s, t] = six_bits_at(row + 4, j);
             const float scale = half_at(row) * static_cast<float>(s), least = half_at(row + 2) * static_cast<float>(t);
-            const auto* q = row + 16 + 32 * (j / 2);
+            const auto* q = row + 16 + std::ptrdiff_t{32} * (j / 2);
             for (int i = 0; i < 32; ++i) out[32 * j + i] = scale * static_cast<float>(q[i] >> 4 * (j % 2) & 15) - least;
         }
 }
@@ -135,7 +135,7 @@ RLDP_CLONES void spread_q5_k(const std::uint8_t* row, std::int64_t columns, floa
         for (int j = 0; j < 8; ++j) {
             const auto [s, t] = six_bits_at(row + 4, j);
             const float scale = half_at(row) * static_cast<float>(s), least = half_at(row + 2) * static_cast<float>(t);
-            const auto *fifth = row + 16, *q = row + 48 + 32 * (j / 2);
+            const auto *fifth = row + 16, *q = row + 48 + std::ptrdiff_t{32} * (j / 2);
             for (int i = 0; i < 32; ++i)
                 out[32 * j + i] =
                     scale * static_cast<float>((q[i] >> 4 * (j % 2) & 15) | (fifth[i] >> j & 1) << 4) - least;
@@ -147,8 +147,8 @@ RLDP_CLONES void spread_q6_k(const std::uint8_t* row, std::int64_t columns, floa
         for (int j = 0; j < 16; ++j) {  // 16 numbers with a scale; four runs of 32 for each half of the bytes
             const int run = j / 2, half = run / 4, within = run % 4, first = 16 * (j % 2);
             const float scale = half_at(row + 208) * static_cast<float>(static_cast<std::int8_t>(row[192 + j]));
-            const auto* low = row + 64 * half + 32 * (within % 2) + first;
-            const auto* high = row + 128 + 32 * half + first;
+            const auto* low = row + std::ptrdiff_t{64} * half + std::ptrdiff_t{32} * (within % 2) + first;
+            const auto* high = row + 128 + std::ptrdiff_t{32} * half + first;
             for (int i = 0; i < 16; ++i) {
                 const int q = (low[i] >> 4 * (within / 2) & 15) | (high[i] >> 2 * within & 3) << 4;
                 out[16 * j + i] = scale * static_cast<float>(q - 32);

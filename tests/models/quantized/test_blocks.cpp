@@ -58,7 +58,7 @@ std::vector<std::uint8_t> make_blocks(const known_blocks& of, int count) {
 std::vector<float> make_matrix() {
     auto out = make_numbers(std::size_t{128} * 640, 9);
     for (std::size_t i = 3 * 640; i < 4 * 640; ++i) out[i] *= 8;
-    std::fill_n(out.begin() + 5 * 640, 64, 0.0F);
+    std::fill_n(out.begin() + std::ptrdiff_t{5} * 640, 64, 0.0F);
     return out;
 }
 
@@ -141,7 +141,7 @@ TEST_CASE("a row is read alone as among others, and a gather is rows") {
             CHECK(std::equal(gathered.begin() + static_cast<std::ptrdiff_t>(i) * 640,
                              gathered.begin() + static_cast<std::ptrdiff_t>(i + 1) * 640, all.begin() + ids[i] * 640));
         quantized.read_rows(70, 3, tile.data());
-        CHECK(std::equal(tile.begin(), tile.end(), all.begin() + 70 * 640));
+        CHECK(std::equal(tile.begin(), tile.end(), all.begin() + std::ptrdiff_t{70} * 640));
         CHECK(quantized.all_finite());
     }
 }
@@ -162,7 +162,7 @@ TEST_CASE("what is quantized is as near as the format's steps allow") {
         INFO(name_of(type));
         const auto read = read_all(quantize_all(type, matrix, 640));
         double worst = 0;
-        for (std::size_t begin = 640 * 6; begin < matrix.size(); begin += block) {
+        for (std::size_t begin = std::size_t{6} * 640; begin < matrix.size(); begin += block) {
             double largest = 0, error = 0;
             for (auto i = begin; i < begin + block; ++i) {
                 largest = std::max(largest, static_cast<double>(std::abs(matrix[i])));
