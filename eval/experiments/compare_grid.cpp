@@ -140,12 +140,11 @@ cell make_cell(const compare_plan& plan, const arm& method, double epsilon, std:
                     {"epsilon", fmt::format("{}", epsilon)},
                     {"stage", trial ? "tuning" : "common"},
                     {trial ? "tune_seed" : "seed", std::to_string(seed)}},
-             .overrides = equal_noise(plan.what.base),
+             .overrides = method.set,
              .arm = method.name,
              .epsilon = epsilon,
              .seed = seed,
              .trial = trial};
-    out.overrides.insert(out.overrides.end(), method.set.begin(), method.set.end());
     out.overrides.push_back(fmt::format("privacy.epsilon={}", epsilon));
     const auto equal = equal_footing(seed, trial || plan.made_up, plan.what.base);
     out.overrides.insert(out.overrides.end(), equal.begin(), equal.end());

@@ -118,13 +118,6 @@ inline std::vector<std::string> equal_footing(std::int64_t seed, bool made_up, c
     return out;
 }
 
-/// Independent noise for methods that are held against each other, where the base leaves noise.bands open: what would
-/// be chosen depends on the method.
-inline std::vector<std::string> equal_noise(const nlohmann::ordered_json& base) {
-    if (!value_at(base, "noise.bands").is_null()) return {};
-    return {"noise.bands=1"};
-}
-
 /// Those keys say nothing about the base.
 inline void erase_footing(nlohmann::ordered_json& base, bool made_up) {
     for (const auto& key : footing_keys(made_up)) erase_key(base, key);

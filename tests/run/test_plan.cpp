@@ -134,7 +134,7 @@ TEST_CASE("the policy that ships steers runs as long as it has seen, and the pub
     CHECK(planned("108", {"rl.online=true", "public.path=synthetic:60"}) == "prepared 4");  // asked for
 }
 
-TEST_CASE("noise in bands is priced as rounds, chosen where it is open and pays, and refused where it can't be") {
+TEST_CASE("noise in bands is priced as rounds, proposed where it is open and pays, and refused where it can't be") {
     const auto model = models::read_model_config("config/tiny-gpt2");
     const auto resolved = [&](std::int64_t population, std::vector<std::string> set) {
         set.insert(set.end(), {"rl.interval=null", "rl.warmup=null", "train.warmup=null"});
@@ -148,15 +148,16 @@ TEST_CASE("noise in bands is priced as rounds, chosen where it is open and pays,
     const std::vector<std::string> small_batches = {
         "method.name=static", "noise.statistics_share=0", "train.expected_batch_size=64",
         "train.steps=100",    "privacy.epsilon=2",        "privacy.delta=1e-5"};
-    const auto many = resolved(73271, small_batches);
-    CHECK(many.privacy.bands == 4);
-    CHECK(many.config.noise.bands == 4);
-    CHECK(has(reason(many), "of the noise that the model adds up"));
-    auto set = small_batches;
-    set.push_back("noise.bands=1");
-    const auto one = resolved(73271, set);
+    const auto one = resolved(73271, small_batches);
     CHECK(one.privacy.bands == 1);
-    CHECK(reason(one) == "not chosen");
+    CHECK(one.config.noise.bands == 1);
+    CHECK(has(reason(one), "independent; of 4: they take"));
+    CHECK(has(reason(one), "of the noise that the model adds up"));
+    auto set = small_batches;
+    set.push_back("noise.bands=4");
+    const auto many = resolved(73271, set);
+    CHECK(many.privacy.bands == 4);
+    CHECK(reason(many) == "not chosen");
     const auto rounds = actors::make_spending_policy(many)->committed(),
                steps = actors::make_spending_policy(one)->committed();
     REQUIRE(rounds.size() == 1);

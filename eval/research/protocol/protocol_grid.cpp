@@ -33,7 +33,6 @@ cell make_cell(const protocol_plan& plan, const arm& which, double epsilon, std:
              .seed = seed,
              .trial = trial};
     auto& all = out.overrides;
-    append(all, equal_noise(plan.what.base));
     if (trial) append(all, plan.how.tuning.set);
     append(all, which.set);
     all.push_back(fmt::format("privacy.epsilon={}", epsilon));

@@ -47,7 +47,7 @@ TEST_CASE("a comparison has a cell for every budget, method and seed, with legib
                                                        "static-eps2-seed7", "rldp-eps2-seed0", "rldp-eps2-seed7"});
     const auto& one = plan.common[5];
     for (const char* text : {"method.name=\"static\"", "privacy.epsilon=2", "seed=7", "train.eval_records=512",
-                             "noise.policy=null", "monitor.address=null", "noise.bands=1"})
+                             "noise.policy=null", "monitor.address=null"})
         CHECK(sets(one, text));
     CHECK_FALSE(plan.tunes());
     CHECK_FALSE(plan.made_up);
