@@ -7,6 +7,7 @@
 #include "base/data_names.hpp"
 #include "base/kinds.hpp"
 #include "config/methods.hpp"
+#include "config/open_keys.hpp"
 #include "config/policies.hpp"
 #include "config/schema_rows.hpp"
 

@@ -154,7 +154,7 @@ TEST_CASE("noise in bands is priced as rounds, proposed where it is open and pay
     CHECK(has(reason(one), "independent; of 4: they take"));
     CHECK(has(reason(one), "of the noise that the model adds up"));
     auto set = small_batches;
-    set.push_back("noise.bands=4");
+    set.emplace_back("noise.bands=4");
     const auto many = resolved(73271, set);
     CHECK(many.privacy.bands == 4);
     CHECK(reason(many) == "not chosen");
