@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "app/bands.hpp"
 #include "app/commands.hpp"

@@ -1,11 +1,15 @@
 #pragma once
 // Noise in bands, as account and calibrate take and print it.
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
 #include "privacy/accounting/bands.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace rldp::app {
 

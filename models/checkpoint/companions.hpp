@@ -1,7 +1,7 @@
 #pragma once
 // What lies beside a model's tensors.
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 namespace rldp::models {
 
@@ -9,6 +9,6 @@ namespace rldp::models {
 /// records may lie beside it. What `changes` names config.json says instead; null takes a key away. Errors: those of
 /// read_file and write_file.
 void copy_companions(const std::filesystem::path& from, const std::filesystem::path& to,
-                     const nlohmann::ordered_json& changes = {});
+                     const nlohmann::ordered_json& changes);
 
 }  // namespace rldp::models
