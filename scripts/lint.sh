@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formatting of every source, and shellcheck of every script. Tools that are missing are named and left out, and so are versions of
+# Formatting of every source, shellcheck of every script, and the files that sanitizers' suppressions name. Tools that are missing are named and left out, and so are versions of
 # clang-format that would lay out other lines; with RLDP_NOTHING_SKIPPED=1 that is a failure.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -16,4 +16,8 @@ if command -v shellcheck >/dev/null; then
 else
     skip "scripts: shellcheck is not installed"
 fi
+# A suppression of a file that was renamed says nothing any more.
+for file in $(sed -n 's/^[a-z]*:\(.*\/.*\.cpp\)$/\1/p' scripts/*.supp); do
+    [[ -f $file ]] || { echo "lint: a suppression names $file, which is not there"; failed=1; }
+done
 exit "$failed"
