@@ -17,7 +17,8 @@ class stream_feed {
   public:
     /// `say` gets a sentence when the connection changes; `pause` is the time between two attempts.
     stream_feed(caf::actor_system& system, display_actor display, std::unique_ptr<monitor::run_reader> from,
-                std::function<void(const std::string&)> say, std::chrono::milliseconds pause = std::chrono::milliseconds(200));
+                std::function<void(const std::string&)> say,
+                std::chrono::milliseconds pause = std::chrono::milliseconds(200));
     ~stream_feed() = default;
     stream_feed(const stream_feed&) = delete;
     stream_feed& operator=(const stream_feed&) = delete;

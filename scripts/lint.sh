@@ -17,7 +17,7 @@ else
     skip "scripts: shellcheck is not installed"
 fi
 # A suppression of a file that was renamed says nothing any more.
-for file in $(sed -n 's/^[a-z]*:\(.*\/.*\.cpp\)$/\1/p' scripts/*.supp); do
+while read -r file; do
     [[ -f $file ]] || { echo "lint: a suppression names $file, which is not there"; failed=1; }
-done
+done < <(sed -n 's/^[a-z]*:\(.*\/.*\.cpp\)$/\1/p' scripts/*.supp)
 exit "$failed"
