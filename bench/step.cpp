@@ -102,11 +102,11 @@ ordered_json compare(const run_options& given) {
         return std::vector{found.milliseconds, found.milliseconds_from_memory, found.gigaflop};
     });
 
-    ordered_json out{{"model", given.shape.model},       {"batch", given.shape.batch},
-                     {"length", given.shape.length},     {"precision", given.shape.dtype},
-                     {"quantize", given.shape.quantize}, {"device", given.shape.device},
-                     {"threads", given.shape.threads},   {"dropout", given.shape.dropout},
-                     {"bands", given.shape.bands},       {"blas", models::blas_name()}};
+    ordered_json out{
+        {"model", given.shape.model},     {"batch", given.shape.batch},       {"length", given.shape.length},
+        {"precision", given.shape.dtype}, {"quantize", given.shape.quantize}, {"device", given.shape.device},
+        {"threads", given.shape.threads}, {"dropout", given.shape.dropout},   {"bands", given.shape.bands},
+        {"targets", given.shape.targets}, {"blas", models::blas_name()}};
     for (const auto& which : kinds) {
         const auto& t = all[which.name];
         out[which.name] = {{"milliseconds", median(t.milliseconds)},
@@ -155,6 +155,9 @@ int main(int argc, char** argv) {
         ->capture_default_str();
     program.add_option("--dropout", given.shape.dropout, "of the adapters' inputs")
         ->check(CLI::Range(0.0, 0.9))
+        ->capture_default_str();
+    program.add_option("--targets", given.shape.targets, "modules with an adapter, as lora.targets has them: q,v")
+        ->delimiter(',')
         ->capture_default_str();
     program.add_option("--bands", given.shape.bands, "of the noise")->check(CLI::Range(1, 1024))->capture_default_str();
     program.add_option("--threads", given.shape.threads)->check(CLI::Range(1, 256))->capture_default_str();

@@ -108,7 +108,8 @@ step_kinds::step_kinds(const step_shape& shape)
       options_(at::TensorOptions(at::Device(shape.device))
                    .dtype(models::use_precision(parse_named<precision>(shape.dtype), at::Device(shape.device)))),
       model_(random_model(shape, options_)),
-      layout_(models::make_layout(model_->config(), {8, 16, shape.dropout, {"q", "v"}})),
+      layout_(models::make_layout(model_->config(),
+                                  {8, 16, shape.dropout, models::expand_targets(model_->config(), shape.targets)})),
       batch_(random_batch(shape, model_->config().vocab)),
       optimizer_(models::initial_adapter(layout_, 1).to(options_.device())),
       sanitizer_(make_bench_sanitizer(layout_, shape.bands), key_) {

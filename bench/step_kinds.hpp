@@ -2,6 +2,7 @@
 // The kinds of step that bench_step compares, on one batch of random tokens.
 #include <map>
 #include <string>
+#include <vector>
 
 #include "models/adamw.hpp"
 #include "models/causal_lm.hpp"
@@ -18,6 +19,7 @@ struct step_shape {
     double dropout = 0;
     int threads = 2;
     std::int64_t bands = 1;  ///< of the noise
+    std::vector<std::string> targets = {"q", "v"};
 };
 
 /// Errors: bad_input for a name that is not known.
