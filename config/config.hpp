@@ -121,7 +121,7 @@ struct lora_section {
     std::int64_t rank = 8;
     double alpha = 16;
     double dropout = 0.05;
-    std::vector<std::string> targets = {"q", "v"};
+    std::optional<std::vector<std::string>> targets;  ///< modules that are adapted
 };
 
 struct eval_section {

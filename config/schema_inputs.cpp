@@ -118,7 +118,8 @@ void add_inputs(std::vector<key>& keys) {
         .add("dropout", &lora_section::dropout, half_open(0, 1), "", "Dropout of an adapter's input.")
         .add("targets", &lora_section::targets, form{"module names", is_name}, "",
              "The linear modules that get an adapter: q, k, v, o, all-linear, the end of a module's name, or a regular "
-             "expression for the whole name.");
+             "expression for the whole name.",
+             "all-linear where memory allows, else q and v");
     section(
         keys, "eval.", [](auto& c) -> auto& { return c.eval; })
         .add("target", &eval_section::target, form{"a column's name", is_text}, "",

@@ -1,6 +1,7 @@
 #include "config/spec.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "config/methods.hpp"
 #include "config/open_keys.hpp"
@@ -92,9 +93,11 @@ bool reading_spec::uses_public(public_use what) const {
 
 reading_spec to_reading_spec(const run_config& config) {
     const bool grouped = config.privacy.unit_is_group, has_public = config.public_data.path.has_value();
+    auto lora = config.lora;
+    if (!lora.targets && config.privacy.semantics == semantics::as_published) lora.targets = {"q", "v"};
     return {.model = config.model,
             .device = config.device,
-            .lora = config.lora,
+            .lora = std::move(lora),
             .parameters = config.train.parameters,
             .seed = config.seed,
             .data = config.data,

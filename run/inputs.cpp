@@ -160,10 +160,7 @@ std::int64_t token_limit(const config::reading_spec& spec, const models::model_c
 
 models::lora_layout choose_layout(const config::reading_spec& spec, const models::model_config& model) {
     if (spec.trains_base()) return models::make_tensor_layout(model, *spec.parameters);
-    return models::make_layout(model, {.rank = spec.lora.rank,
-                                       .alpha = spec.lora.alpha,
-                                       .dropout = spec.lora.dropout,
-                                       .targets = models::expand_targets(model, spec.lora.targets)});
+    return make_adapters(spec, model, spec.lora.targets ? *spec.lora.targets : choose_targets(spec, model).targets);
 }
 
 at::Device resolve_device(const config::reading_spec& spec) {

@@ -40,7 +40,8 @@ struct run_data {
 /// Longest sequence that is kept: data.max_tokens, or the model's window. Errors: bad_input if it exceeds the window.
 std::int64_t token_limit(const config::reading_spec& spec, const models::model_config& model);
 
-/// Adapters, or the tensors of train.parameters. Errors: bad_input for a word that matches nothing.
+/// Adapters on lora.targets, or where it is open on what choose_targets() answers; or the tensors of train.parameters.
+/// Errors: bad_input for a word that matches nothing.
 models::lora_layout choose_layout(const config::reading_spec& spec, const models::model_config& model);
 
 /// data.path, by privacy.unit.

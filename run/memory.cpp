@@ -20,6 +20,9 @@ namespace rldp::actors {
 
 namespace {
 
+/// Of the memory that is there, what a run may take by choices of ours.
+constexpr double share_of_room = 0.75;
+
 /// Numbers per token, of one layer.
 struct layer_numbers {
     double kept = 0;     ///< for the backward pass, without scores of attention
@@ -175,12 +178,30 @@ memory_room find_room(const config::reading_spec& spec) {
     return card ? memory_room{card->all, "the CUDA device"} : memory_room{memory_there(), "this machine"};
 }
 
+models::lora_layout make_adapters(const config::reading_spec& spec, const models::model_config& model,
+                                  const std::vector<std::string>& targets) {
+    return models::make_layout(model, {.rank = spec.lora.rank,
+                                       .alpha = spec.lora.alpha,
+                                       .dropout = spec.lora.dropout,
+                                       .targets = models::expand_targets(model, targets)});
+}
+
+targets_choice choose_targets(const config::reading_spec& spec, const models::model_config& model) {
+    const workload least{.expected_batch_size = 1, .max_tokens = token_limit(spec, model), .micro_batch = 1};
+    const auto room = find_room(spec);
+    const std::vector<std::string> all{"all-linear"};
+    const auto need = estimate_memory(spec, model, make_adapters(spec, model, all), least).total();
+    if (static_cast<double>(need) <= share_of_room * static_cast<double>(room.bytes))
+        return {all, "every linear module: worth more than any method where it was measured (docs/choosing.md)"};
+    return {{"q", "v"},
+            fmt::format("with every linear module a quarter of {}'s memory would not stay free", room.owner)};
+}
+
 micro_batch_choice choose_micro_batch(const config::reading_spec& spec, const models::model_config& model,
                                       const models::lora_layout& layout, workload work) {
     const auto most = std::max<std::int64_t>(16, models::default_threads());
-    constexpr double share = 0.75;
     const auto room = find_room(spec);
-    const double most_bytes = share * static_cast<double>(room.bytes);
+    const double most_bytes = share_of_room * static_cast<double>(room.bytes);
     const auto fits = [&](std::int64_t count) {
         work.micro_batch = count;
         return static_cast<double>(estimate_memory(spec, model, layout, work).total()) <= most_bytes;

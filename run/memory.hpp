@@ -53,6 +53,18 @@ struct memory_room {
 /// Errors: models::find_card's.
 memory_room find_room(const config::reading_spec& spec);
 
+/// Adapters on these modules. Errors: bad_input for a word that matches nothing.
+models::lora_layout make_adapters(const config::reading_spec& spec, const models::model_config& model,
+                                  const std::vector<std::string>& targets);
+
+struct targets_choice {
+    std::vector<std::string> targets;
+    std::string reason;
+};
+/// For lora.targets, by public numbers: every linear module, or queries and values alone where a run of one record at a
+/// time would take more than three quarters of find_room() otherwise.
+targets_choice choose_targets(const config::reading_spec& spec, const models::model_config& model);
+
 struct micro_batch_choice {
     std::int64_t count;
     std::string reason;

@@ -28,6 +28,16 @@ bool is_vouched_for(config::run_config config, std::int64_t population, std::int
     return rl::list_warnings(rl::prepared_policy::shipped(), config::planned_steps(config, population)).empty();
 }
 
+/// What lora.targets comes to.
+std::optional<config::choice> settle_targets(config::run_config& config, const models::model_config& model) {
+    const auto reading = config::to_reading_spec(config);
+    if (config.lora.targets || config.train.trains_base()) return {};
+    auto chosen = reading.lora.targets ? targets_choice{*reading.lora.targets, "the publication's"}
+                                       : choose_targets(reading, model);
+    config.lora.targets = chosen.targets;
+    return config::choice{"lora.targets", nlohmann::json(chosen.targets).dump(), std::move(chosen.reason)};
+}
+
 /// Of a run whose controller is prepared: what its policy decides by.
 std::optional<config::choice> choose_interval(config::run_config& config) {
     if (!config::resolve_choices(config).prepared) return {};
@@ -92,6 +102,7 @@ config::run_spec resolve(config::run_config asked, std::int64_t units, const mod
     const auto population = asked.privacy.population.value_or(units);
     note(config::choose_state(asked, is_vouched_for(asked, population, model.width)));
     note(choose_interval(asked));
+    note(settle_targets(asked, model));
     for (auto& one : config::choose_open_keys(asked, population, model.width)) made.push_back(std::move(one));
     note(config::choose_clip(asked, model.vocab));
     note(choose_noise_bands(asked, population));
