@@ -181,6 +181,27 @@ TEST_CASE("noise in bands is priced as rounds, proposed where it is open and pay
     CHECK(has(refused(73271, "2000"), "noise.bands"));
 }
 
+TEST_CASE("adapters go on every linear module where memory allows, and on queries and values alone where it does not") {
+    using names = std::vector<std::string>;
+    const auto model = models::read_model_config("config/models/llama-3.2-1b");
+    const auto chosen = [&](const std::vector<std::string>& set, const models::model_config& of) {
+        const auto spec = actors::resolve(config::load("config/published-llama-3.2-1b-eps8.json", set), 6400, of);
+        CHECK(actors::choose_layout(spec, of).dimension ==
+              actors::choose_layout(
+                  config::to_reading_spec(config::load("config/published-llama-3.2-1b-eps8.json", set)), of)
+                  .dimension);
+        return *spec.lora.targets;
+    };
+    const std::vector<std::string> open{"lora.targets=null"};
+    CHECK(chosen(open, model) == names{"all-linear"});
+    CHECK(chosen({"lora.targets=[\"o\"]"}, model) == names{"o"});
+    CHECK(chosen({"lora.targets=null", "privacy.semantics=as_published", "privacy.acknowledge_no_guarantee=true"},
+                 model) == names{"q", "v"});  // the publication's
+    auto larger = model;
+    larger.layers = 50'000;
+    CHECK(chosen(open, larger) == names{"q", "v"});
+}
+
 TEST_CASE("the micro-batch that is chosen fits the machine, and is halved until it does") {
     const auto model = models::read_model_config("config/models/llama-3.2-1b");
     auto spec =
