@@ -53,10 +53,14 @@ std::optional<config::choice> choose_interval(config::run_config& config) {
     return {};
 }
 
-/// What noise.bands comes to, where it is open: 1. How many would pay is said, at the price of a coarse mesh; they are
-/// not taken, for they want another rate than train.lr's default, at which the demo learns less with them.
-std::optional<config::choice> choose_noise_bands(config::run_config& config, std::int64_t population) {
-    if (config.noise.bands) return {};
+/// What noise.bands comes to, where it is open, priced on a coarse mesh. Few bands that take a tenth of the noise, as
+/// on plans of three epochs, measured no better than one at its own rate; a third and more paid (docs/choosing.md).
+/// They want another rate than one band, so a train.lr that is given is left with one.
+std::optional<config::choice> choose_noise_bands(config::run_config& asked, std::int64_t population,
+                                                 std::int64_t width) {
+    if (asked.noise.bands) return {};
+    auto config = asked;
+    config::choose_open_keys(config, population, width);
     const auto choices = config::resolve_choices(config);
     const auto chosen = [&]() -> privacy::bands_choice {
         if (config.privacy.semantics == semantics::as_published) return {1, 1, "the publication's"};
@@ -74,11 +78,15 @@ std::optional<config::choice> choose_noise_bands(config::run_config& config, std
                                       .population = population},
                                      config.privacy.epsilon, config.privacy.delta);
     }();
-    config.noise.bands = 1;
-    if (chosen.bands == 1) return config::choice{"noise.bands", "1", chosen.reason};
-    return config::choice{"noise.bands", "1",
-                          fmt::format("independent; of {}: {}; they want a higher train.lr, too, so give both",
-                                      chosen.bands, chosen.reason)};
+    constexpr double least_gain = 0.25;
+    const bool small = 1 - chosen.left < least_gain, given = asked.train.lr.has_value();
+    asked.noise.bands = small || given ? 1 : chosen.bands;
+    auto reason = chosen.reason;
+    if (chosen.bands > 1 && small)
+        reason = fmt::format("of {}: {}; where they took so little, one was as good", chosen.bands, reason);
+    else if (chosen.bands > 1 && given)
+        reason = fmt::format("of {}: {}; they want another train.lr than the one given", chosen.bands, reason);
+    return config::choice{"noise.bands", std::to_string(*asked.noise.bands), std::move(reason)};
 }
 
 /// What privacy.book comes to. Which book `found` finds follows from the data: it is no part of a plan.
@@ -103,9 +111,9 @@ config::run_spec resolve(config::run_config asked, std::int64_t units, const mod
     note(config::choose_state(asked, is_vouched_for(asked, population, model.width)));
     note(choose_interval(asked));
     note(settle_targets(asked, model));
+    note(choose_noise_bands(asked, population, model.width));
     for (auto& one : config::choose_open_keys(asked, population, model.width)) made.push_back(std::move(one));
     note(config::choose_clip(asked, model.vocab));
-    note(choose_noise_bands(asked, population));
     if (auto& micro_batch = asked.train.micro_batch; !micro_batch) {
         const auto reading = config::to_reading_spec(asked);
         auto [count, reason] = choose_micro_batch(reading, model, choose_layout(reading, model),

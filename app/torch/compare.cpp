@@ -29,12 +29,14 @@ std::vector<std::string> list_command(const compare_arguments& given) {
     return out;
 }
 
-/// All methods at one rate: where the configuration leaves it open, the one that a run would choose.
+/// All methods at one rate: where the configuration leaves it open, the one that a run of so many steps would choose,
+/// or of as few as a plan of three epochs has.
 void settle_rate(compare_arguments& given) {
     const auto base = eval::load_configuration(given.config, given.set);
     if (base.train.lr) return;
     const auto width = models::read_model(base.model.path).width;
-    given.set.push_back(fmt::format("train.lr={}", config::rate_for(base, width)));
+    const auto steps = base.train.steps.value_or(config::least_steps);
+    given.set.push_back(fmt::format("train.lr={}", config::rate_for(base, steps, width)));
 }
 
 int run(compare_arguments given) {

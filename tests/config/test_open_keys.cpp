@@ -27,7 +27,7 @@ TEST_CASE("a configuration of data, model and ε alone gets a whole plan, each c
     const auto made = choose_open_keys(c, 73271, 64);
     CHECK(read_batch_size(c) == 2048);  // 107 steps; 4096 would leave 53
     CHECK(config::planned_steps(c, 73271) == 107);
-    CHECK(c.train.lr == 0.02);
+    CHECK(c.train.lr == 0.01);
     CHECK(c.train.warmup == 5);
     CHECK(c.train.schedule == rate_shape::linear);
     CHECK(c.train.value_weight == 1);  // of text
@@ -43,7 +43,7 @@ TEST_CASE("a configuration of data, model and ε alone gets a whole plan, each c
     CHECK(of(made, "train.schedule")->value == "\"linear\"");
     CHECK(of(made, "train.expected_batch_size")->value == "2048");
     CHECK(choose_open_keys(c, 73271, 64).empty());  // nothing is open any more
-    CHECK(config::parse(config::to_json(c), "again", "/").train.lr == 0.02);
+    CHECK(config::parse(config::to_json(c), "again", "/").train.lr == 0.01);
 }
 
 TEST_CASE("what is given stays, and what follows from it follows") {
@@ -60,17 +60,25 @@ TEST_CASE("what is given stays, and what follows from it follows") {
 }
 
 TEST_CASE(
-    "a wider model gets a lower rate, a taught one too, hyfreedp a constant one, the published semantics what was "
-    "published") {
-    const auto rate = [](std::int64_t width) {
-        auto c = parsed(R"({"rl": {"state": "published"}})");
+    "wider models and longer plans get a lower rate, adapters on q and v and noise in bands a higher one, hyfreedp a "
+    "constant one, the published semantics what was published") {
+    const auto rate = [](std::int64_t width, const std::vector<std::string>& set = {}) {
+        auto c = parsed(R"({"method": {"name": "static"}, "train": {"steps": 120}})", set);
         choose_open_keys(c, 10000, width);
         return *c.train.lr;
     };
-    CHECK(rate(32) == 0.02);
-    CHECK(rate(576) == 0.0067);
-    CHECK(rate(768) == 0.005);
-    CHECK(rate(4096) == 0.00094);
+    CHECK(rate(32) == 0.0099);
+    CHECK(rate(64) == 0.0099);
+    CHECK(rate(256) == 0.0049);
+    CHECK(rate(576) == 0.0033);
+    CHECK(rate(4096) == 0.00046);
+    CHECK(rate(64, {"train.steps=60"}) == 0.014);
+    CHECK(rate(64, {"train.steps=240"}) == 0.007);
+    CHECK(rate(64, {"train.steps=4"}) == rate(64, {"train.steps=16"}));
+    CHECK(rate(64, {R"(lora.targets=["all-linear"])"}) == 0.0099);
+    CHECK(rate(64, {R"(lora.targets=["q","v"])"}) == 0.02);
+    CHECK(rate(64, {"noise.bands=4"}) == 0.02);
+    CHECK(rate(64, {"train.schedule=constant"}) == 0.01);
     auto warm = parsed(R"({"data": {"template": "t.json"}, "public": {"path": "synthetic:9"}})");
     choose_open_keys(warm, 10000, 64);
     CHECK((warm.train.lr == 0.01 && warm.train.value_weight == 3));

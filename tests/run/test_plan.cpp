@@ -134,7 +134,7 @@ TEST_CASE("the policy that ships steers runs as long as it has seen, and the pub
     CHECK(planned("108", {"rl.online=true", "public.path=synthetic:60"}) == "prepared 4");  // asked for
 }
 
-TEST_CASE("noise in bands is priced as rounds, proposed where it is open and pays, and refused where it can't be") {
+TEST_CASE("noise in bands is priced as rounds, chosen where it is open and pays, and refused where it can't be") {
     const auto model = models::read_model_config("config/tiny-gpt2");
     const auto resolved = [&](std::int64_t population, std::vector<std::string> set) {
         set.insert(set.end(), {"rl.interval=null", "rl.warmup=null", "train.warmup=null"});
@@ -148,16 +148,26 @@ TEST_CASE("noise in bands is priced as rounds, proposed where it is open and pay
     const std::vector<std::string> small_batches = {
         "method.name=static", "noise.statistics_share=0", "train.expected_batch_size=64",
         "train.steps=100",    "privacy.epsilon=2",        "privacy.delta=1e-5"};
-    const auto one = resolved(73271, small_batches);
-    CHECK(one.privacy.bands == 1);
-    CHECK(one.config.noise.bands == 1);
-    CHECK(has(reason(one), "independent; of 4: they take"));
-    CHECK(has(reason(one), "of the noise that the model adds up"));
-    auto set = small_batches;
-    set.emplace_back("noise.bands=4");
-    const auto many = resolved(73271, set);
+    const auto with = [&](const std::string& more) {
+        auto set = small_batches;
+        set.push_back(more);
+        return resolved(73271, set);
+    };
+    const auto many = resolved(73271, small_batches);
     CHECK(many.privacy.bands == 4);
-    CHECK(reason(many) == "not chosen");
+    CHECK(many.config.noise.bands == 4);
+    CHECK(has(reason(many), "they take"));
+    CHECK(has(reason(many), "of the noise that the model adds up"));
+    const auto one = with("noise.bands=1");
+    CHECK(reason(one) == "not chosen");
+    CHECK(many.train.lr == Approx(2 * one.train.lr).epsilon(0.06));  // of two digits
+    const auto at_this_rate = with("train.lr=0.01");
+    CHECK(at_this_rate.privacy.bands == 1);
+    CHECK(has(reason(at_this_rate), "of 4: they take"));
+    const auto default_plan = resolved(73271, {"method.name=static", "noise.statistics_share=0", "train.steps=null",
+                                               "train.expected_batch_size=null", "privacy.epsilon=2"});
+    CHECK(default_plan.privacy.bands == 1);
+    CHECK(has(reason(default_plan), "one was as good"));
     const auto rounds = actors::make_spending_policy(many)->committed(),
                steps = actors::make_spending_policy(one)->committed();
     REQUIRE(rounds.size() == 1);
