@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <set>
 #include <string_view>
 #include <variant>
 
@@ -217,6 +218,7 @@ class gguf_source final : public weight_source {
   public:
     gguf_source(const fs::path& file, const model_config& config) : file_(file), config_(config) {
         for (auto& [name, shape] : base_tensors(config)) shapes_.emplace(name, shape);
+        if (config.model_type == "gpt2") turned_ = list_module_weights(config);
     }
     std::int64_t count_bytes(const std::string& name) const override {
         const auto& place = file_.tensors().at(to_gguf_name(config_, name));
@@ -226,10 +228,15 @@ class gguf_source final : public weight_source {
         auto found = read_gguf_tensor(file_, config_, name);
         const auto type = to_scalar_type(found.type);
         if (!type) return found;
-        // Aligned: as the format asks for, or copied.
-        return at::from_blob(
-            const_cast<std::uint8_t*>(found.bytes.data()), shapes_.at(name), [keep = found.owner](void*) {},
-            at::TensorOptions(*type));
+        const auto view = [&](at::IntArrayRef shape) {  // aligned: as the format asks for, or copied
+            return at::from_blob(
+                const_cast<std::uint8_t*>(found.bytes.data()), shape, [keep = found.owner](void*) {},
+                at::TensorOptions(*type));
+        };
+        if (!turned_.contains(name)) return view(shapes_.at(name));
+        auto conv1d = view({found.rows, found.columns}).t().contiguous();
+        forget(name);
+        return conv1d;
     }
     void forget(const std::string& name) const override { file_.forget(to_gguf_name(config_, name)); }
     std::string describe(const std::string& name) const override {
@@ -240,6 +247,7 @@ class gguf_source final : public weight_source {
     gguf_file file_;
     const model_config& config_;
     std::map<std::string, std::vector<std::int64_t>> shapes_;
+    std::set<std::string> turned_;  ///< of a GPT-2, whose modules lie as [out, in]
 };
 
 /// What one tensor becomes.
