@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+os.environ |= {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_OFFLINE": "1"}
 try:
     import bitsandbytes
     import peft
