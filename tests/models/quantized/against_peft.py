@@ -86,8 +86,8 @@ def write_case(base, quantized, directory, targets, batch, length):
     adapted = peft.get_peft_model(model, peft.LoraConfig(r=rank, lora_alpha=4, target_modules=targets, task_type="CAUSAL_LM")).eval()
     parameters = {name: weight for name, weight in adapted.named_parameters() if "lora_" in name}
     with torch.no_grad():
-        for name, weight in parameters.items():
-            weight.copy_(torch.randn_like(weight) / weight.shape[1] ** 0.5)
+        for name, weight in parameters.items():  # larger ones make what rounding moves larger than what is looked for
+            weight.copy_((0.1 if "lora_B" in name else 1) * torch.randn_like(weight) / weight.shape[1] ** 0.5)
     adapted.save_pretrained(directory / "adapter")
     (directory / "adapter/README.md").unlink(missing_ok=True)
     gradients = {name: [] for name in parameters}
