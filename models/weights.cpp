@@ -194,8 +194,9 @@ class weight_source {
   public:
     virtual ~weight_source() = default;
     virtual std::int64_t count_bytes(const std::string& name) const = 0;
-    virtual stored_weight stored(const std::string& name) const = 0;  ///< a view where it is one in the file
-    virtual void forget(const std::string& name) const = 0;           ///< of what was read the pages
+    /// A view where it is one in the file; else no page of the file is kept for it.
+    virtual stored_weight stored(const std::string& name) const = 0;
+    virtual void forget(const std::string& name) const = 0;  ///< of what was read the pages
     virtual std::string describe(const std::string& name) const = 0;
 };
 
@@ -204,8 +205,10 @@ class directory_source final : public weight_source {
     directory_source(const fs::path& directory, const model_config& config) : files_(directory, config) {}
     std::int64_t count_bytes(const std::string& name) const override { return files_.count_bytes(name); }
     stored_weight stored(const std::string& name) const override {
-        if (files_.find_blocks(name)) return files_.blocks(name);
-        return files_.stored(name);
+        if (!files_.find_blocks(name)) return files_.stored(name);
+        auto copied = files_.blocks(name);
+        files_.forget(name);
+        return copied;
     }
     void forget(const std::string& name) const override { files_.forget(name); }
     std::string describe(const std::string& name) const override { return files_.describe(name); }
@@ -227,6 +230,8 @@ class gguf_source final : public weight_source {
     stored_weight stored(const std::string& name) const override {
         auto found = read_gguf_tensor(file_, config_, name);
         const auto type = to_scalar_type(found.type);
+        const bool copied = found.bytes.data() != file_.tensor(to_gguf_name(config_, name)).bytes.data();
+        if (copied) forget(name);
         if (!type) return found;
         const auto view = [&](at::IntArrayRef shape) {  // aligned: as the format asks for, or copied
             return at::from_blob(

@@ -1,6 +1,8 @@
 // Bases in blocks: the same model as one of the numbers that these blocks stand for.
 #include <ATen/core/grad_mode.h>
 
+#include <fstream>
+
 #include "base/files.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "models/full_checkpoint.hpp"
@@ -167,34 +169,71 @@ TEST_CASE("a base is quantized while it is read, and nothing else of it") {
     }
 }
 
-TEST_CASE("a directory that bitsandbytes quantized is read as it is") {
-    random_source random(4);
-    const auto config = wide_config(random, "llama");
-    const scratch_directory scratch;
-    // NAME, NAME.absmax, NAME.quant_map and NAME.quant_state.bitsandbytes__nf4
-    std::map<std::string, at::Tensor> stored;
-    std::int64_t bytes = 0, numbers = 0;
-    at::manual_seed(0);
-    for (const auto& [name, weight] : random_weights(config)) {
-        stored[name] = weight;
-        if (!list_module_weights(config).contains(name)) continue;
+namespace {
+
+/// Modules as bitsandbytes writes them in nf4: NAME, NAME.absmax, NAME.quant_map and
+/// NAME.quant_state.bitsandbytes__nf4; all else as it is.
+std::map<std::string, at::Tensor> store_nf4(const model_config& config, std::map<std::string, at::Tensor> weights) {
+    for (const auto& name : list_module_weights(config)) {
+        const auto weight = weights.at(name);
         const auto blocks = quantize(block_type::nf4_single, weight);
         const std::int64_t count = weight.numel() / 64;
         auto all = at::empty({count, 36}, at::kByte);
         std::copy(blocks.bytes.begin(), blocks.bytes.end(), all.data_ptr<std::uint8_t>());
-        stored[name] = all.narrow(1, 4, 32).contiguous().view({-1, 1});
+        weights[name] = all.narrow(1, 4, 32).contiguous().view({-1, 1});
         const auto scales = all.narrow(1, 0, 4).contiguous();
-        stored[name + ".absmax"] = at::from_blob(scales.data_ptr(), {count}, at::kFloat).clone();
+        weights[name + ".absmax"] = at::from_blob(scales.data_ptr(), {count}, at::kFloat).clone();
         auto map = at::empty({16});
         std::copy(nf4_numbers().begin(), nf4_numbers().end(), map.data_ptr<float>());
-        stored[name + ".quant_map"] = map;
+        weights[name + ".quant_map"] = map;
         const auto state = nlohmann::json{{"blocksize", 64}, {"shape", {weight.size(0), weight.size(1)}}}.dump();
         auto text = at::empty({std::ssize(state)}, at::kByte);
         std::copy(state.begin(), state.end(), text.data_ptr<std::uint8_t>());
-        stored[name + ".quant_state.bitsandbytes__nf4"] = text;
-        bytes += 32 * count;
-        numbers += weight.numel();
+        weights[name + ".quant_state.bitsandbytes__nf4"] = text;
     }
+    return weights;
+}
+
+/// Bytes of a mapped file that lie in this process's memory.
+std::int64_t count_resident(const std::filesystem::path& file) {
+    std::ifstream maps("/proc/self/smaps");
+    const auto name = std::filesystem::canonical(file).string();
+    std::int64_t kibibytes = 0;
+    bool is_file = false;
+    for (std::string line; std::getline(maps, line);) {
+        if (line.find('-') < line.find(' ')) is_file = line.ends_with(name);  // a mapping's first line
+        if (is_file && line.starts_with("Rss:")) kibibytes += std::stoll(line.substr(4));
+    }
+    return kibibytes << 10;
+}
+
+}  // namespace
+
+TEST_CASE("of a file whose blocks were copied nothing but views stays in memory") {
+    random_source random(6);
+    auto config = wide_config(random, "llama");
+    config.layers = 1;
+    config.heads = config.kv_heads = 32;
+    config.width = config.inner = 1024;
+    const scratch_directory scratch;
+    const auto file = scratch.path() / "model.safetensors";
+    save_safetensors(file, store_nf4(config, random_weights(config)));
+    const auto read = load_weights(scratch.path(), config, at::kFloat, at::kCPU);
+    const std::int64_t matrices = 7 * 1024 * 1024 / 2;
+    CHECK(count_resident(file) > 0);  // the embedding's rows
+    CHECK(count_resident(file) < matrices / 2);
+}
+
+TEST_CASE("a directory that bitsandbytes quantized is read as it is") {
+    random_source random(4);
+    const auto config = wide_config(random, "llama");
+    const scratch_directory scratch;
+    at::manual_seed(0);
+    auto stored = store_nf4(config, random_weights(config));
+    std::int64_t numbers = 0;
+    for (const auto& [name, shape] : base_tensors(config))
+        if (list_module_weights(config).contains(name)) numbers += shape[0] * shape[1];
+    const auto bytes = numbers / 2;
     save_safetensors(scratch.path() / "model.safetensors", stored);
     const auto read = load_weights(scratch.path(), config, at::kFloat, at::kCPU, {.digest = true});
     CHECK(read.weights.blocks.size() == list_module_weights(config).size());
