@@ -69,6 +69,8 @@ token_losses head_losses(const at::Tensor& hidden, const weight_matrix& head, st
     token_losses result{at::empty({count}, hidden.options().dtype(at::kFloat)), {}, {}};
     if (weights.defined()) result.d_hidden = at::empty_like(hidden);
     if (keeps_d_logits) result.d_logits = at::empty({count, head.rows()}, hidden.options());
+    // A head in blocks is read twice for each part. Reading it once, with a running maximum, would save 1 to 4 % of
+    // this function (q8_0 to q4_1, 256 rows, one thread) and round otherwise than a head of numbers.
     const auto all_rows = at::arange(std::min(step, count), targets.options());
     const auto minus_one = at::full({}, -1, hidden.options().dtype(at::kFloat));
     for (std::int64_t begin = 0; begin < count; begin += step) {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <set>
 #include <string_view>
 #include <variant>
 
@@ -193,8 +194,9 @@ class weight_source {
   public:
     virtual ~weight_source() = default;
     virtual std::int64_t count_bytes(const std::string& name) const = 0;
-    virtual stored_weight stored(const std::string& name) const = 0;  ///< a view where it is one in the file
-    virtual void forget(const std::string& name) const = 0;           ///< of what was read the pages
+    /// A view where it is one in the file; else no page of the file is kept for it.
+    virtual stored_weight stored(const std::string& name) const = 0;
+    virtual void forget(const std::string& name) const = 0;  ///< of what was read the pages
     virtual std::string describe(const std::string& name) const = 0;
 };
 
@@ -203,8 +205,10 @@ class directory_source final : public weight_source {
     directory_source(const fs::path& directory, const model_config& config) : files_(directory, config) {}
     std::int64_t count_bytes(const std::string& name) const override { return files_.count_bytes(name); }
     stored_weight stored(const std::string& name) const override {
-        if (files_.find_blocks(name)) return files_.blocks(name);
-        return files_.stored(name);
+        if (!files_.find_blocks(name)) return files_.stored(name);
+        auto copied = files_.blocks(name);
+        files_.forget(name);
+        return copied;
     }
     void forget(const std::string& name) const override { files_.forget(name); }
     std::string describe(const std::string& name) const override { return files_.describe(name); }
@@ -217,6 +221,7 @@ class gguf_source final : public weight_source {
   public:
     gguf_source(const fs::path& file, const model_config& config) : file_(file), config_(config) {
         for (auto& [name, shape] : base_tensors(config)) shapes_.emplace(name, shape);
+        if (config.model_type == "gpt2") turned_ = list_module_weights(config);
     }
     std::int64_t count_bytes(const std::string& name) const override {
         const auto& place = file_.tensors().at(to_gguf_name(config_, name));
@@ -225,11 +230,18 @@ class gguf_source final : public weight_source {
     stored_weight stored(const std::string& name) const override {
         auto found = read_gguf_tensor(file_, config_, name);
         const auto type = to_scalar_type(found.type);
+        const bool copied = found.bytes.data() != file_.tensor(to_gguf_name(config_, name)).bytes.data();
+        if (copied) forget(name);
         if (!type) return found;
-        // Aligned: as the format asks for, or copied.
-        return at::from_blob(
-            const_cast<std::uint8_t*>(found.bytes.data()), shapes_.at(name), [keep = found.owner](void*) {},
-            at::TensorOptions(*type));
+        const auto view = [&](at::IntArrayRef shape) {  // aligned: as the format asks for, or copied
+            return at::from_blob(
+                const_cast<std::uint8_t*>(found.bytes.data()), shape, [keep = found.owner](void*) {},
+                at::TensorOptions(*type));
+        };
+        if (!turned_.contains(name)) return view(shapes_.at(name));
+        auto conv1d = view({found.rows, found.columns}).t().contiguous();
+        forget(name);
+        return conv1d;
     }
     void forget(const std::string& name) const override { file_.forget(to_gguf_name(config_, name)); }
     std::string describe(const std::string& name) const override {
@@ -240,6 +252,7 @@ class gguf_source final : public weight_source {
     gguf_file file_;
     const model_config& config_;
     std::map<std::string, std::vector<std::int64_t>> shapes_;
+    std::set<std::string> turned_;  ///< of a GPT-2, whose modules lie as [out, in]
 };
 
 /// What one tensor becomes.

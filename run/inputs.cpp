@@ -213,6 +213,11 @@ run_data load_data(const config::reading_spec& spec, const models::tokenizer& to
             fmt::format("model.path: the tokenizer has tokens that the model has no row for ({}); in records they are "
                         "spelled",
                         fmt::join(unmatched, ", ")));
+    if (const auto lost = tokens.lost_bytes(); !lost.empty())
+        out.warnings.push_back(
+            fmt::format("model.path: the tokenizer has no token for {} of the bytes that texts are made of ({:#04x}); "
+                        "records lose them",
+                        lost.size(), fmt::join(lost, ", ")));
     if (from.chat)
         if (auto endless = endless_answers(spec.model.path, *from.chat, tokens))
             out.warnings.push_back(std::move(*endless));

@@ -86,6 +86,14 @@ layer_numbers count_numbers(const config::reading_spec& spec, const models::mode
     return {kept, 4 * width + (gpt2 ? 3 : 4) * inner};
 }
 
+/// Bytes of the largest tile of a base in blocks: in float32, and once more in the products' type.
+std::int64_t largest_tile(const models::model_config& model, double number_bytes) {
+    std::int64_t most = 0;
+    for (const auto& [name, shape] : models::base_tensors(model))
+        if (shape.size() == 2) most = std::max(most, models::count_tile_bytes(shape[0], shape[1]));
+    return most + (number_bytes == 2 ? most / 2 : 0);
+}
+
 }  // namespace
 
 lanes choose_lanes(const config::reading_spec& spec, const models::model_config& model,
@@ -123,9 +131,7 @@ memory_need estimate_memory(const config::reading_spec& spec, const models::mode
     const auto quantize = models::to_block_type(spec.model.quantize);
     out.weights = models::count_weight_bytes(model, std::llround(bytes), quantize);
     // Of a base in blocks each chunk that is computed reads a tile.
-    if (quantize || model.in_blocks.numbers > 0)
-        out.weights += lanes.abreast * std::max(models::largest_tile_bytes,
-                                                4 * models::least_tile_rows * std::max(model.width, model.inner));
+    if (quantize || model.in_blocks.numbers > 0) out.weights += lanes.abreast * largest_tile(model, bytes);
 
     const auto numbers = count_numbers(spec, model, adapted_roles(model, layout));
     const bool scored = keeps_scores(spec, model);

@@ -30,7 +30,9 @@ struct gguf_architecture {
     bool from_one = false;  ///< norms' weights have 1 added
 };
 
-constexpr gguf_architecture architectures[] = {{"llama", "llama", true, false},
+constexpr gguf_architecture architectures[] = {{"gpt2", "gpt2"},
+                                               {"llama", "llama", true, false},
+                                               {"phi3", "phi3"},
                                                {"qwen2", "qwen2"},
                                                {"qwen3", "qwen3"},
                                                {"gemma2", "gemma2", false, true},
@@ -48,26 +50,31 @@ const gguf_architecture& find_architecture(const gguf_file& file) {
 /// Reads the keys of one architecture.
 class config_reader {
   public:
-    explicit config_reader(const gguf_file& file)
-        : file_(file), architecture_(find_architecture(file)), row_(require_family(architecture_.model_type)) {}
+    explicit config_reader(const gguf_file& file) : file_(file), architecture_(find_architecture(file)) {
+        if (!is_gpt2()) row_ = require_family(architecture_.model_type);
+    }
 
     model_config read() {
         refuse_other_models();
         model_config c;
         c.model_type = architecture_.model_type;
         read_sizes(c);
-        c.norm_epsilon = file_.number(key("attention.layer_norm_rms_epsilon"), 0, 1);
-        c.activation = row_.activation;
+        c.norm_epsilon =
+            file_.number(key(is_gpt2() ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon"), 0, 1);
+        c.activation = is_gpt2() ? "gelu_new" : row_.activation;
         c.tied_head = !file_.tensors().contains(head_name);
-        read_rotation(c);
-        read_windows(c);
-        read_scores(c);
+        if (!is_gpt2()) {
+            read_rotation(c);
+            read_windows(c);
+            read_scores(c);
+        }
         read_tokens(c);
         check_tensors(c);
         return c;
     }
 
   private:
+    bool is_gpt2() const { return architecture_.model_type == "gpt2"; }
     std::string key(const std::string& name) const { return fmt::format("{}.{}", architecture_.name, name); }
 
     void refuse_other_models() const {
@@ -99,6 +106,8 @@ class config_reader {
         if (c.head_dim % 2 != 0) file_.refuse_key(head, "must be even for rotary positions");
         if (file_.integer(value, 1, widest, c.head_dim) != c.head_dim)
             file_.refuse_key(value, "differs from attention.key_length, which is not supported");
+        if (is_gpt2() && c.kv_heads * c.head_dim != c.width)
+            file_.refuse_key(key("attention.head_count_kv"), "and attention.key_length are not a gpt2's");
         if (file_.integer(key("rope.dimension_count"), 1, widest, c.head_dim) != c.head_dim)
             file_.refuse_key(key("rope.dimension_count"),
                              fmt::format("must be {}: heads that are rotated in part are not supported", c.head_dim));
@@ -129,6 +138,9 @@ class config_reader {
                                                   type));
         }
         if (file_.tensors().contains(frequencies_name)) read_frequencies(c);
+        for (const auto* name : {"rope_factors_long.weight", "rope_factors_short.weight"})
+            if (file_.tensors().contains(name))
+                refuse(fmt::format("{}: tensor '{}' is longrope's, which is not supported", file_.origin(), name));
         if (!row_.two_rotations) return;
         c.sliding_rope = model_config::rope_parameters{};
         c.sliding_rope->theta = file_.number(key("rope.freq_base_swa"), 1, 1e12, 10000);
@@ -166,6 +178,11 @@ class config_reader {
 
     void read_windows(model_config& c) const {
         const auto window = key("attention.sliding_window"), pattern = key("attention.sliding_window_pattern");
+        if (row_.windows == window_rule::all) {  // 0 of a Phi-3 without one
+            if (const auto keys = file_.integer(window, 0, limits::longest_window, 0); keys > 0)
+                c.sliding_window = keys;
+            return;
+        }
         if (row_.windows != window_rule::but_every_nth) {
             if (!file_.has(window)) return;
             if (c.model_type != "llama")
@@ -222,9 +239,11 @@ class config_reader {
     /// Each of the model's is there and has its shape, and none is there that would count for nothing.
     void check_tensors(const model_config& c) const {
         std::set<std::string> known{frequencies_name};
-        for (const auto& [name, shape] : base_tensors(c)) {
+        const auto modules = list_module_weights(c);
+        for (auto& [name, shape] : base_tensors(c)) {
             const auto inside = to_gguf_name(c, name);
             known.insert(inside);
+            if (is_gpt2() && modules.contains(name)) std::reverse(shape.begin(), shape.end());
             if (const auto& found = tensor(inside).shape; found != shape)
                 refuse(fmt::format("{}: tensor '{}' has shape [{}]; the metadata ask for [{}]", file_.origin(), inside,
                                    fmt::join(found, ", "), fmt::join(shape, ", ")));
@@ -237,13 +256,13 @@ class config_reader {
 
     const gguf_file& file_;
     const gguf_architecture& architecture_;
-    const family& row_;
+    family row_;  ///< GPT-2 has none
 };
 
 /// Names within a block. After attention Gemma has a norm that Llama does not; Llama's "post_attention_layernorm" comes
 /// before its MLP.
-std::string to_block_name(const family& row, const std::string& name) {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 12> all{
+std::string to_block_name(const std::string& name, bool outer_norms) {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 20> all{
         {{"input_layernorm", "attn_norm"},
          {"self_attn.q_proj", "attn_q"},
          {"self_attn.k_proj", "attn_k"},
@@ -255,8 +274,16 @@ std::string to_block_name(const family& row, const std::string& name) {
          {"mlp.up_proj", "ffn_up"},
          {"mlp.down_proj", "ffn_down"},
          {"pre_feedforward_layernorm", "ffn_norm"},
-         {"post_feedforward_layernorm", "post_ffw_norm"}}};
-    if (name == "post_attention_layernorm") return row.outer_norms ? "post_attention_norm" : "ffn_norm";
+         {"post_feedforward_layernorm", "post_ffw_norm"},
+         {"self_attn.qkv_proj", "attn_qkv"},  // Phi-3's
+         {"mlp.gate_up_proj", "ffn_up"},
+         {"ln_1", "attn_norm"},  // GPT-2's
+         {"ln_2", "ffn_norm"},
+         {"attn.c_attn", "attn_qkv"},
+         {"attn.c_proj", "attn_output"},
+         {"mlp.c_fc", "ffn_up"},
+         {"mlp.c_proj", "ffn_down"}}};
+    if (name == "post_attention_layernorm") return outer_norms ? "post_attention_norm" : "ffn_norm";
     for (const auto& [theirs, ours] : all)
         if (theirs == name) return std::string(ours);
     bug("GGUF has no name for " + name);
@@ -291,15 +318,19 @@ model_config read_gguf_config(const gguf_file& file) {
 }
 
 std::string to_gguf_name(const model_config& config, const std::string& name) {
-    if (name == "model.embed_tokens.weight") return embedding_name;
-    if (name == "model.norm.weight") return "output_norm.weight";
+    if (name == "model.embed_tokens.weight" || name == "transformer.wte.weight") return embedding_name;
+    if (name == "transformer.wpe.weight") return "position_embd.weight";
     if (name == "lm_head.weight") return head_name;
-    const std::string blocks = "model.layers.";
-    const auto dot = name.find('.', blocks.size()), last = name.rfind('.');
-    require(name.starts_with(blocks) && dot != std::string::npos && dot < last, "GGUF has no name for " + name);
-    return fmt::format("blk.{}.{}{}", name.substr(blocks.size(), dot - blocks.size()),
-                       to_block_name(require_family(config.model_type), name.substr(dot + 1, last - dot - 1)),
-                       name.substr(last));
+    const auto last = name.rfind('.');
+    require(last != std::string::npos, "GGUF has no name for " + name);
+    const auto module = name.substr(0, last);
+    if (module == "model.norm" || module == "transformer.ln_f") return "output_norm" + name.substr(last);
+    const auto* const row = find_family(config.model_type);
+    const std::string blocks = row ? "model.layers." : "transformer.h.";
+    const auto dot = module.find('.', blocks.size());
+    require(module.starts_with(blocks) && dot != std::string::npos, "GGUF has no name for " + name);
+    return fmt::format("blk.{}.{}{}", module.substr(blocks.size(), dot - blocks.size()),
+                       to_block_name(module.substr(dot + 1), row && row->outer_norms), name.substr(last));
 }
 
 quantized_tensor read_gguf_tensor(const gguf_file& file, const model_config& config, const std::string& name) {

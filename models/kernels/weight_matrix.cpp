@@ -15,6 +15,7 @@ namespace rldp::models {
 namespace {
 
 std::int64_t choose_tile_rows(std::int64_t rows, std::int64_t columns) {
+    constexpr std::int64_t largest_tile_bytes = std::int64_t{8} << 20, least_tile_rows = 128;
     const std::int64_t most = std::max(largest_tile_bytes / (4 * columns), least_tile_rows);
     const std::int64_t parts = (rows + most - 1) / most;
     return (rows + parts - 1) / parts;
@@ -43,6 +44,10 @@ struct blocks_function : torch::autograd::Function<blocks_function> {
 };
 
 }  // namespace
+
+std::int64_t count_tile_bytes(std::int64_t rows, std::int64_t columns) {
+    return 4 * columns * choose_tile_rows(rows, columns);
+}
 
 weight_matrix::weight_matrix(quantized_tensor blocks, at::ScalarType type)
     : blocks_(std::move(blocks)), rows_(blocks_->rows), type_(type) {}

@@ -9,9 +9,9 @@
 
 namespace rldp::models {
 
-/// Of a tile in float32, but for rows so long that 128 take more. Narrow tiles make slow products (a third slower at
-/// 64 rows of 576), large ones leave the cache.
-inline constexpr std::int64_t largest_tile_bytes = std::int64_t{8} << 20, least_tile_rows = 128;
+/// Of the tiles, in float32, in which a matrix [rows, columns] in blocks is read: 8 MiB at most, but for rows so long
+/// that 128 take more. Narrow tiles make slow products (a third slower at 64 rows of 576), large ones leave the cache.
+std::int64_t count_tile_bytes(std::int64_t rows, std::int64_t columns);
 
 /// W [rows, columns]: a linear module's outputs by its inputs, or a vocabulary by its width. Copies share the numbers.
 class weight_matrix {

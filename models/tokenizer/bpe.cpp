@@ -98,6 +98,16 @@ bpe::bpe(text_map<std::int32_t> vocabulary, const std::vector<merge>& merges, bp
         std::none_of(merges.begin(), merges.end(), [&](const merge& m) { return has_inner_mark(pieces.at(m.joined)); });
 }
 
+std::vector<std::uint8_t> bpe::lost_bytes() const {
+    std::vector<std::uint8_t> out;
+    if (!options_.byte_level || options_.unknown) return out;
+    for (unsigned byte = 0; byte < 256; ++byte) {
+        const bool in_utf8 = byte != 0xC0 && byte != 0xC1 && byte < 0xF5;
+        if (in_utf8 && bytes_[byte] < 0) out.push_back(static_cast<std::uint8_t>(byte));
+    }
+    return out;
+}
+
 void bpe::encode(std::string_view text, std::vector<std::int32_t>& out) const {
     if (!marks_begin_words_) return encode_word(text, out);
     for (std::size_t begin = 0, end; begin < text.size(); begin = end) {

@@ -66,6 +66,9 @@ class bpe {
     /// Appends the ids of `text`, which a pre-tokenizer has cut out (or the whole text, where there is none).
     void encode(std::string_view text, std::vector<std::int32_t>& out) const;
 
+    /// Of a byte-level vocabulary: those of UTF-8 that are no piece, where nothing stands for the unknown.
+    std::vector<std::uint8_t> lost_bytes() const;
+
   private:
     struct rule {
         std::int32_t rank, joined;

@@ -105,7 +105,9 @@ class gguf_vocabulary {
             model.byte_fallback = model.byte_fallback || one.type == piece_type::byte;
             model.pieces.push_back(std::move(one));
         }
-        return assemble_sentencepiece(model, false, file_.origin(), read_ends(true));
+        auto beside = read_ends(true);
+        if (file_.text("general.architecture", "") == "phi3") beside.tokens = list_stripping();
+        return assemble_sentencepiece(model, false, file_.origin(), beside);
     }
 
   private:
@@ -193,6 +195,14 @@ class gguf_vocabulary {
                                .special = !defined,
                                .where = where(id)});
         }
+        return out;
+    }
+
+    /// Phi-3's take the white space behind them along, which the metadata don't say.
+    std::vector<stated_token> list_stripping() const {
+        auto out = list_added();
+        for (auto& one : out)
+            one.strips.right = one.content != "<unk>" && one.content != "<s>" && one.content != "<|endoftext|>";
         return out;
     }
 

@@ -85,6 +85,7 @@ class pipeline_tokenizer : public tokenizer {
     std::size_t count_bytes(std::int32_t id) const override;
     added_token added(std::int32_t id) const override;
     std::vector<std::string> unmatched() const override { return parts_.unmatched; }
+    std::vector<std::uint8_t> lost_bytes() const override { return parts_.model->lost_bytes(); }
 
   private:
     void encode_words(std::string_view text, bool at_start, std::vector<std::int32_t>& out) const;

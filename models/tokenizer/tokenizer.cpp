@@ -134,6 +134,7 @@ class once_begun_tokenizer final : public tokenizer {
     std::size_t count_bytes(std::int32_t id) const override { return words_->count_bytes(id); }
     added_token added(std::int32_t id) const override { return words_->added(id); }
     std::vector<std::string> unmatched() const override { return words_->unmatched(); }
+    std::vector<std::uint8_t> lost_bytes() const override { return words_->lost_bytes(); }
 
   private:
     std::unique_ptr<const tokenizer> words_;

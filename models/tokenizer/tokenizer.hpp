@@ -47,6 +47,8 @@ class tokenizer {
     virtual added_token added(std::int32_t id) const = 0;
     /// Added tokens that the model (config.json) has no row for: where a text has them, they are spelled.
     virtual std::vector<std::string> unmatched() const { return {}; }
+    /// Bytes that a text may have and no token stands for: encode() leaves them out.
+    virtual std::vector<std::uint8_t> lost_bytes() const { return {}; }
 };
 
 /// The same, but where a text begins with the special token that encode() puts in front, it is there once: chat

@@ -383,6 +383,27 @@ TEST_CASE("of conversations the answers are learned, and secrets that are plante
           }).find("has no chat template") != std::string::npos);
 }
 
+TEST_CASE("bytes that a tokenizer has no token for are told once, whatever the records hold") {
+    const scratch_directory scratch;
+    const auto warned = [&](const config::run_config& config) {
+        const auto said = load_run_data(config).warnings;
+        return std::count(said.begin(), said.end(),
+                          "model.path: the tokenizer has no token for 2 of the bytes that texts are made of (0x06, "
+                          "0xf1); records lose them");
+    };
+    const auto config = talking(scratch);
+    CHECK(warned(config) == 0);
+    auto words = nlohmann::json::parse(read_file(scratch / "talker/tokenizer.json"));
+    auto& vocabulary = words["model"]["vocab"];
+    const std::vector<std::pair<std::string, std::string>> others = {{"\u0106", "06"}, {"\u00F1", "F1"}};
+    for (const auto& [letter, other] : others) {  // the byte's letter in such vocabularies
+        vocabulary["<" + other + ">"] = vocabulary.at(letter);
+        vocabulary.erase(letter);
+    }
+    write_file(scratch / "talker/tokenizer.json", words.dump());
+    CHECK(warned(config) == 1);
+}
+
 TEST_CASE("of fewer units that are looked at all are among more, whether the number was given or chosen") {
     auto config = small({"train.eval_records=20"});
     const auto many = evaluated(config).sequences;

@@ -1,6 +1,8 @@
 // Bases in blocks: the same model as one of the numbers that these blocks stand for.
 #include <ATen/core/grad_mode.h>
 
+#include <fstream>
+
 #include "base/files.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "models/full_checkpoint.hpp"
@@ -167,34 +169,71 @@ TEST_CASE("a base is quantized while it is read, and nothing else of it") {
     }
 }
 
-TEST_CASE("a directory that bitsandbytes quantized is read as it is") {
-    random_source random(4);
-    const auto config = wide_config(random, "llama");
-    const scratch_directory scratch;
-    // NAME, NAME.absmax, NAME.quant_map and NAME.quant_state.bitsandbytes__nf4
-    std::map<std::string, at::Tensor> stored;
-    std::int64_t bytes = 0, numbers = 0;
-    at::manual_seed(0);
-    for (const auto& [name, weight] : random_weights(config)) {
-        stored[name] = weight;
-        if (!list_module_weights(config).contains(name)) continue;
+namespace {
+
+/// Modules as bitsandbytes writes them in nf4: NAME, NAME.absmax, NAME.quant_map and
+/// NAME.quant_state.bitsandbytes__nf4; all else as it is.
+std::map<std::string, at::Tensor> store_nf4(const model_config& config, std::map<std::string, at::Tensor> weights) {
+    for (const auto& name : list_module_weights(config)) {
+        const auto weight = weights.at(name);
         const auto blocks = quantize(block_type::nf4_single, weight);
         const std::int64_t count = weight.numel() / 64;
         auto all = at::empty({count, 36}, at::kByte);
         std::copy(blocks.bytes.begin(), blocks.bytes.end(), all.data_ptr<std::uint8_t>());
-        stored[name] = all.narrow(1, 4, 32).contiguous().view({-1, 1});
+        weights[name] = all.narrow(1, 4, 32).contiguous().view({-1, 1});
         const auto scales = all.narrow(1, 0, 4).contiguous();
-        stored[name + ".absmax"] = at::from_blob(scales.data_ptr(), {count}, at::kFloat).clone();
+        weights[name + ".absmax"] = at::from_blob(scales.data_ptr(), {count}, at::kFloat).clone();
         auto map = at::empty({16});
         std::copy(nf4_numbers().begin(), nf4_numbers().end(), map.data_ptr<float>());
-        stored[name + ".quant_map"] = map;
+        weights[name + ".quant_map"] = map;
         const auto state = nlohmann::json{{"blocksize", 64}, {"shape", {weight.size(0), weight.size(1)}}}.dump();
         auto text = at::empty({std::ssize(state)}, at::kByte);
         std::copy(state.begin(), state.end(), text.data_ptr<std::uint8_t>());
-        stored[name + ".quant_state.bitsandbytes__nf4"] = text;
-        bytes += 32 * count;
-        numbers += weight.numel();
+        weights[name + ".quant_state.bitsandbytes__nf4"] = text;
     }
+    return weights;
+}
+
+/// Bytes of a mapped file that lie in this process's memory.
+std::int64_t count_resident(const std::filesystem::path& file) {
+    std::ifstream maps("/proc/self/smaps");
+    const auto name = std::filesystem::canonical(file).string();
+    std::int64_t kibibytes = 0;
+    bool is_file = false;
+    for (std::string line; std::getline(maps, line);) {
+        if (line.find('-') < line.find(' ')) is_file = line.ends_with(name);  // a mapping's first line
+        if (is_file && line.starts_with("Rss:")) kibibytes += std::stoll(line.substr(4));
+    }
+    return kibibytes << 10;
+}
+
+}  // namespace
+
+TEST_CASE("of a file whose blocks were copied nothing but views stays in memory") {
+    random_source random(6);
+    auto config = wide_config(random, "llama");
+    config.layers = 1;
+    config.heads = config.kv_heads = 32;
+    config.width = config.inner = 1024;
+    const scratch_directory scratch;
+    const auto file = scratch.path() / "model.safetensors";
+    save_safetensors(file, store_nf4(config, random_weights(config)));
+    const auto read = load_weights(scratch.path(), config, at::kFloat, at::kCPU);
+    const std::int64_t matrices = 7 * 1024 * 1024 / 2;
+    CHECK(count_resident(file) > 0);  // the embedding's rows
+    CHECK(count_resident(file) < matrices / 2);
+}
+
+TEST_CASE("a directory that bitsandbytes quantized is read as it is") {
+    random_source random(4);
+    const auto config = wide_config(random, "llama");
+    const scratch_directory scratch;
+    at::manual_seed(0);
+    auto stored = store_nf4(config, random_weights(config));
+    std::int64_t numbers = 0;
+    for (const auto& [name, shape] : base_tensors(config))
+        if (list_module_weights(config).contains(name)) numbers += shape[0] * shape[1];
+    const auto bytes = numbers / 2;
     save_safetensors(scratch.path() / "model.safetensors", stored);
     const auto read = load_weights(scratch.path(), config, at::kFloat, at::kCPU, {.digest = true});
     CHECK(read.weights.blocks.size() == list_module_weights(config).size());
@@ -217,6 +256,98 @@ TEST_CASE("a directory that bitsandbytes quantized is read as it is") {
     CHECK(load_weights(scratch.path(), config, at::kFloat, at::kCPU, {.digest = true}).digest != read.digest);
 }
 
+namespace {
+
+/// A file whose modules are in q4_1, its tables in float16.
+struct made_gguf {
+    testing::gguf_writer file;
+    std::map<std::string, at::Tensor> expected;  ///< the numbers in it
+    std::int64_t in_blocks = 0;                  ///< of them
+};
+
+made_gguf make_gguf(const model_config& config, const std::map<std::string, at::Tensor>& weights) {
+    made_gguf out;
+    auto& file = out.file;
+    const auto& kind = config.model_type;
+    file.add("general.architecture", kind);
+    const auto add = [&](const std::string& key, std::int64_t value) {
+        file.add(kind + "." + key, static_cast<std::uint32_t>(value));
+    };
+    add("embedding_length", config.width), add("block_count", config.layers), add("context_length", config.window);
+    add("attention.head_count", config.heads), add("attention.head_count_kv", config.kv_heads);
+    add("feed_forward_length", config.inner);
+    if (config.sliding_window) add("attention.sliding_window", *config.sliding_window);
+    file.add(kind + (kind == "gpt2" ? ".attention.layer_norm_epsilon" : ".attention.layer_norm_rms_epsilon"),
+             static_cast<float>(config.norm_epsilon));
+    file.add(kind + ".rope.freq_base", 10000.0F);
+    file.add("tokenizer.ggml.eos_token_id", 2U);
+    const auto modules = list_module_weights(config);
+    for (const auto& [name, weight] : weights) {
+        const bool is_module = modules.contains(name), turned = is_module && kind == "gpt2";
+        const auto type = is_module ? block_type::q4_1 : weight.dim() == 2 ? block_type::f16 : block_type::f32;
+        const auto to_rows = [&](const at::Tensor& t) { return quantize(type, t.dim() == 2 ? t : t.view({1, -1})); };
+        auto matrix = turned ? weight.t() : weight;
+        const auto read = to_numbers(to_rows(matrix));
+        out.expected[name] = (turned ? read.t().contiguous() : read).view(weight.sizes());
+        // Of a Llama's head the two halves of rows that are rotated together lie in turn.
+        if (kind == "llama" && (name.find("q_proj") != name.npos || name.find("k_proj") != name.npos))
+            matrix = weight.view({-1, 2, config.head_dim / 2, config.width}).transpose(1, 2).reshape(weight.sizes());
+        const auto lies = to_rows(matrix);
+        std::vector<std::uint64_t> shape(matrix.sizes().begin(), matrix.sizes().end());
+        file.tensor(to_gguf_name(config, name), shape, static_cast<std::uint32_t>(format_of(type).ggml),
+                    std::string(lies.bytes.begin(), lies.bytes.end()));
+        if (is_module) out.in_blocks += weight.numel();
+    }
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("a GGUF file of GPT-2 or Phi-3 is the model that it is, in blocks and in numbers") {
+    for (const auto* kind : {"gpt2", "phi3"}) {
+        CAPTURE(kind);
+        random_source random(9);
+        auto config = wide_config(random, kind);
+        config.rope = {};
+        config.window = 64;
+        if (config.model_type == "gpt2") config.activation = "gelu_new";
+        const auto weights = random_weights(config);
+        const auto made = make_gguf(config, weights);
+        const scratch_directory scratch;
+        const std::filesystem::path path = scratch.write("model.gguf", made.file.bytes());
+        const auto read = read_model(path);
+        CHECK(read.tied_head == config.tied_head);
+        CHECK(read.sliding_window == config.sliding_window);
+        CHECK(read.in_blocks.numbers == made.in_blocks);
+        const auto batch = make_batch(random_sequences(random, config.vocab, 12));
+        const auto logits_of = [&](const base_weights& of) {
+            return causal_lm::from_weights(read, of)->logits(batch.ids, nullptr, nullptr);
+        };
+        const auto loaded = load_weights(path, read, at::kFloat, at::kCPU).weights;
+        CHECK(std::ssize(loaded.blocks) == std::ssize(list_module_weights(config)));
+        CHECK(relative_distance(logits_of(loaded), logits_of({made.expected})) < 1e-5);
+        CHECK(relative_distance(logits_of(loaded), logits_of({weights})) > 1e-3);
+        // modules in float32, as they lie and quantized
+        auto plain = made.file;
+        for (const auto& name : list_module_weights(config)) {
+            const auto matrix = (config.model_type == "gpt2" ? weights.at(name).t() : weights.at(name)).contiguous();
+            plain.remove_tensor(to_gguf_name(config, name));
+            plain.tensor(to_gguf_name(config, name),
+                         {static_cast<std::uint64_t>(matrix.size(0)), static_cast<std::uint64_t>(matrix.size(1))},
+                         std::vector<float>(matrix.data_ptr<float>(), matrix.data_ptr<float>() + matrix.numel()));
+        }
+        const std::filesystem::path wide = scratch.write("wide.gguf", plain.bytes());
+        auto expected = made.expected;
+        for (const auto& name : list_module_weights(config)) expected[name] = weights.at(name);
+        CHECK(relative_distance(logits_of(load_weights(wide, read_model(wide), at::kFloat, at::kCPU).weights),
+                                logits_of({expected})) < 1e-5);
+        const weights_reading quantized{.quantize = block_type::q4_1};
+        CHECK(
+            relative_distance(logits_of(load_weights(wide, read_model(wide), at::kFloat, at::kCPU, quantized).weights),
+                              logits_of({made.expected})) < 1e-5);
+    }
+}
+
 TEST_CASE("a GGUF file is loaded as the model that it is") {
     random_source random(8);
     auto config = wide_config(random, "llama");
@@ -224,37 +355,8 @@ TEST_CASE("a GGUF file is loaded as the model that it is") {
     config.window = 64;
     config.tied_head = true;
     const auto weights = random_weights(config);
-    testing::gguf_writer file;
-    file.add("general.architecture", "llama");
-    const auto add = [&](const std::string& key, std::int64_t value) {
-        file.add("llama." + key, static_cast<std::uint32_t>(value));
-    };
-    add("embedding_length", config.width), add("block_count", config.layers), add("context_length", config.window);
-    add("attention.head_count", config.heads), add("attention.head_count_kv", config.kv_heads);
-    add("feed_forward_length", config.inner);
-    file.add("llama.attention.layer_norm_rms_epsilon", static_cast<float>(config.norm_epsilon));
-    file.add("llama.rope.freq_base", 10000.0F);
-    file.add("tokenizer.ggml.eos_token_id", 2U);
-    std::map<std::string, at::Tensor> expected;
+    auto [file, expected, in_blocks] = make_gguf(config, weights);
     const auto modules = list_module_weights(config);
-    std::int64_t in_blocks = 0;
-    for (const auto& [name, weight] : weights) {
-        const auto type = modules.contains(name) ? block_type::q4_1
-                          : weight.dim() == 2    ? block_type::f16
-                                                 : block_type::f32;
-        const auto rows = quantize(type, weight.dim() == 2 ? weight : weight.view({1, -1}));
-        expected[name] = to_numbers(rows).view(weight.sizes());
-        auto matrix = weight;
-        const bool turned = name.find("q_proj") != name.npos || name.find("k_proj") != name.npos;
-        // Of a head's rows the two halves that are rotated together lie in turn.
-        if (turned)
-            matrix = weight.view({-1, 2, config.head_dim / 2, config.width}).transpose(1, 2).reshape(weight.sizes());
-        const auto lies = quantize(type, matrix.dim() == 2 ? matrix : matrix.view({1, -1}));
-        std::vector<std::uint64_t> shape(weight.sizes().begin(), weight.sizes().end());
-        file.tensor(to_gguf_name(config, name), shape, static_cast<std::uint32_t>(format_of(type).ggml),
-                    std::string(lies.bytes.begin(), lies.bytes.end()));
-        if (modules.contains(name)) in_blocks += weight.numel();
-    }
     const scratch_directory scratch;
     const auto path = scratch.path() / "model.gguf";
     write_file(path, file.bytes());

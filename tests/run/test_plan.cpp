@@ -9,6 +9,7 @@
 #include "config/config.hpp"
 #include "config/open_keys.hpp"
 #include "models/device.hpp"
+#include "models/weights.hpp"
 #include "run/factories.hpp"
 #include "run/first/proposals.hpp"
 #include "run/plan.hpp"
@@ -253,6 +254,37 @@ TEST_CASE("the micro-batch that is chosen fits the machine, and is halved until 
     const auto full = actors::estimate_memory(spec, capped, layout, work(1, 4096)).activations;
     capped.sliding_window = 512;
     CHECK(2 * actors::estimate_memory(spec, capped, layout, work(1, 4096)).activations < full);
+}
+
+TEST_CASE("memory of a base in blocks: their bytes and a tile for each chunk that is computed, all else as without") {
+    const auto model = models::read_model_config("config/models/llama-3.2-1b");
+    auto spec =
+        config::to_reading_spec(config::load("config/published-llama-3.2-1b-eps8.json", {"model.dtype=float32"}));
+    const auto layout = actors::choose_layout(spec, model);
+    const auto need = [&](const models::model_config& of) {
+        return actors::estimate_memory(spec, of, layout, {1000, 16, 128, 1});
+    };
+    const auto plain = need(model);
+    const auto abreast = actors::choose_lanes(spec, model, 16, 1).abreast;
+    const std::int64_t modules = 16LL * (2 * 2048 * 2048 + 2 * 512 * 2048 + 3 * 8192 * 2048), tile = 8 << 20;
+    spec.model.quantize = quantization::nf4;
+    const auto blocks = need(model);
+    CHECK(blocks.weights == plain.weights - 4 * modules + modules / 64 * 33 + abreast * tile);
+    CHECK(blocks.total() - blocks.weights == plain.total() - plain.weights);
+    spec.model.dtype = precision::bfloat16;  // the tile is there twice, once in float32
+    CHECK(need(model).weights == plain.weights / 2 - 2 * modules + modules / 64 * 33 + abreast * tile * 3 / 2);
+    spec.model.dtype = precision::float32;
+    // A file in blocks tells how many bytes they have.
+    spec.model.quantize = quantization::none;
+    auto read = model;
+    read.in_blocks = {modules, modules / 32 * 20, "q4_1"};
+    CHECK(need(read).weights == plain.weights - 4 * modules + modules / 32 * 20 + abreast * tile);
+    // Small matrices are one tile.
+    const auto demo = config::to_reading_spec(config::load("config/demo.json", {"model.quantize=int8"}));
+    const auto tiny = models::read_model_config("config/tiny-gpt2");
+    const auto small = actors::estimate_memory(demo, tiny, actors::choose_layout(demo, tiny), {1000, 16, 64, 16});
+    CHECK(small.weights == models::count_weight_bytes(tiny, 4, models::block_type::int8) +
+                               actors::choose_lanes(demo, tiny, 16, 16).abreast * 4 * tiny.vocab * tiny.width);
 }
 
 TEST_CASE("a run that is larger than the machine is warned of, with what would fit") {

@@ -9,6 +9,7 @@
 #include <map>
 #include <thread>
 
+#include "eval/experiments/experiment.hpp"
 #include "eval/experiments/progress.hpp"
 #include "run/artifacts/run_directory.hpp"
 #include "tests/catch.hpp"
@@ -281,6 +282,21 @@ TEST_CASE("with --audit every cell that is done is attacked once, also one that 
     }
     REQUIRE(b.run({"one", "two"}));
     CHECK(b.ends["one"] == "done kept");
+}
+
+TEST_CASE("trials are never attacked") {
+    bench b;
+    b.settings.audit = true;
+    experiment of_two_stages;
+    for (const bool trial : {true, false}) {
+        cell one{trial ? "trial" : "test", {}, {}};
+        one.trial = trial;
+        of_two_stages.stages.push_back([one](const auto&) { return std::vector{one}; });
+    }
+    experiment_settings settings{b.settings};
+    settings.quiet = true;
+    CHECK(run_experiment(of_two_stages, settings).finished);
+    CHECK(b.calls() == "new trial\nnew test\naudit test\n");
 }
 
 TEST_CASE("an audit that fails is said, and is tried again, the run is not") {

@@ -108,6 +108,22 @@ TEST_CASE("rows of q and k stand as in Hugging Face's files, all others as they 
     CHECK(found == file.tensors().size());
 }
 
+TEST_CASE("a Phi-3's window may be none") {
+    auto made = tiny_llama("phi3");
+    for (const char* name : {"attn_q", "attn_k", "attn_v", "ffn_gate", "ffn_up"})
+        made.remove_tensor(std::string("blk.0.") + name + ".weight");
+    made.tensor("blk.0.attn_qkv.weight", {16, 8}, count_up(128));
+    made.tensor("blk.0.ffn_up.weight", {24, 8}, count_up(192));
+    CHECK_FALSE(config_of(made).sliding_window);
+    made.add("phi3.attention.sliding_window", 0U);
+    CHECK_FALSE(config_of(made).sliding_window);
+    made.add("phi3.attention.sliding_window", 2047U);
+    const auto file = opened(made);
+    const auto c = read_gguf_config(file);
+    CHECK(c.find_window(0) == 2047);
+    CHECK(first_column(read_gguf_tensor(file, c, "model.layers.0.self_attn.qkv_proj.weight"))[8] == 64);
+}
+
 TEST_CASE("other architectures: no pairs, biases, norms of heads, norms that begin at one") {
     for (const std::string kind : {"qwen2", "qwen3"}) {
         auto made = tiny_llama(kind);
@@ -169,7 +185,7 @@ TEST_CASE("metadata that disagree with tensors, and what is not supported, are r
     const std::vector<std::pair<std::function<void(gguf_writer&)>, std::string>> table = {
         {[](auto& f) { f.remove("general.architecture"); }, "key 'general.architecture' is missing"},
         {[](auto& f) { f.add("general.architecture", "mamba"); },
-         "architecture 'mamba' is not read from GGUF; llama, qwen2, qwen3, gemma2, gemma3 are"},
+         "architecture 'mamba' is not read from GGUF; gpt2, llama, phi3, qwen2, qwen3, gemma2, gemma3 are"},
         {[](auto& f) { f.add("general.type", "adapter"); }, "is 'adapter'; a model is read"},
         {[](auto& f) { f.add("split.count", 3U); }, "one of 3 files of a model; join them"},
         {[](auto& f) { f.add("llama.expert_count", 8U); }, "mixtures of experts are not supported"},
@@ -200,6 +216,12 @@ TEST_CASE("metadata that disagree with tensors, and what is not supported, are r
         CHECK(has(line, answer));
         CHECK(has(line, "m.gguf: "));
     }
+    CHECK(has(refusal_of_config([](auto& f) { f.tensor("rope_factors_long.weight", {2}, count_up(2)); }, "phi3"),
+              "tensor 'rope_factors_long.weight' is longrope's, which is not supported"));
+    CHECK(has(refusal_of_config([](auto& f) { f.remove("gpt2.attention.layer_norm_rms_epsilon"); }, "gpt2"),
+              "'gpt2.attention.head_count_kv' and attention.key_length are not a gpt2's"));
+    CHECK(has(refusal_of_config([](auto& f) { f.remove("gpt2.attention.head_count_kv"); }, "gpt2"),
+              "'gpt2.attention.layer_norm_epsilon' is missing"));
     CHECK(has(refusal_of_config([](auto& f) { f.add("qwen3.attention.sliding_window", 8U); }, "qwen3"),
               "which a qwen3 of this kind does not have"));
 }

@@ -194,6 +194,20 @@ TEST_CASE("golden: sentencepiece's BPE in a GGUF file gives libsentencepiece's i
     }
 }
 
+TEST_CASE("Phi-3's tokens take the white space behind them along") {
+    gguf_writer made;
+    made.add("tokenizer.ggml.model", "llama");
+    made.add("tokenizer.ggml.tokens", std::vector<std::string>{"<unk>", "<s>", "</s>", "▁", "a", "<|end|>"});
+    made.add("tokenizer.ggml.scores", std::vector<float>(6));
+    made.add("tokenizer.ggml.token_type", std::vector<std::int32_t>{2, 3, 4, 1, 1, 3});
+    made.add("tokenizer.ggml.add_bos_token", false);
+    made.add("tokenizer.ggml.add_space_prefix", false);
+    const std::string text = "a<|end|> \n a</s> a<s> a";
+    CHECK(load_gguf(made)->encode(text) == ids{4, 5, 3, 0, 3, 4, 2, 3, 4, 1, 3, 4});
+    made.add("general.architecture", "phi3");
+    CHECK(load_gguf(made)->encode(text) == ids{4, 5, 4, 2, 4, 1, 3, 4});
+}
+
 TEST_CASE("a vocabulary that can't be read is refused in one line that names key or token") {
     const std::vector<std::pair<std::function<void(gguf_writer&)>, std::string>> table = {
         {[](auto& f) { f.remove("tokenizer.ggml.model"); }, "'tokenizer.ggml.model' is missing"},

@@ -98,6 +98,23 @@ TEST_CASE("unknown characters become bytes, one unknown id, several, or nothing"
     CHECK(encode(options) == ids{0, 2, 3, 1, 0});
 }
 
+TEST_CASE("bytes that no piece stands for are named, if a text can have them and they vanish") {
+    models::text_map<std::int32_t> words;
+    for (int byte = 0; byte < 256; ++byte)
+        if (byte != 0x06 && byte != 0xC1 && byte != 0xF1 && byte < 0xF5)
+            words[std::string(1, static_cast<char>(byte))] = byte;
+    models::bpe_options options;
+    options.byte_level = true;
+    const models::bpe engine(words, {}, options);
+    CHECK(engine.lost_bytes() == std::vector<std::uint8_t>{0x06, 0xF1});
+    ids found;
+    engine.encode("a\x06z", found);
+    CHECK(found == ids{'a', 'z'});
+    options.unknown = 'a';
+    CHECK(models::bpe(words, {}, options).lost_bytes().empty());
+    CHECK(models::bpe(words, {}, {}).lost_bytes().empty());
+}
+
 TEST_CASE("threads that share one engine get what one thread gets") {
     std::mt19937 random(3);
     const auto words = random_vocabulary(random, {"a", "b", "c", "d", "▁"}, 80, false);
