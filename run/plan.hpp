@@ -25,7 +25,7 @@ namespace rldp::actors {
 struct padding {
     std::int64_t units = 0;  ///< room of every step; more than that are drawn hardly ever, and such a step takes longer
     models::unit_shape shape;
-    /// What larger draws add to δ over the run: T·p·(1 + e^ε), where a step's draw exceeds the room with probability p.
+    /// What larger draws add to δ over the run, or all runs of a tuning: T·p·(1 + e^ε), where a step's draw exceeds the room with probability p.
     /// On either of two neighbouring data sets of at most N units the durations differ from those of a run without
     /// larger draws with probability T·p at most.
     double delta = 0;
@@ -53,6 +53,7 @@ struct run_plan {
     /// What a step draws the units of its group at: q, or b times that.
     double step_rate() const { return privacy::compute_group_rate(bands, sample_rate); }
     std::int64_t steps = 0;
+    std::int64_t runs = 1;  ///< of this plan, that ε and δ are for together
     double epsilon_budget = 0, delta = 0;
     privacy::look_plan looks = {};  ///< at held-out units; none unless eval.publish is private
     double looked_at = 0;           ///< units that each of them is expected to see, from public numbers
