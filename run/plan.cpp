@@ -45,8 +45,8 @@ double excess(std::int64_t population, std::int64_t batch, std::size_t ranks, st
 std::optional<padding> choose_padding(const config::run_spec& spec, std::int64_t max_tokens) {
     if (!spec.privacy.pad_batches) return std::nullopt;
     const auto batch = spec.train.expected_batch_size, population = spec.privacy.population;
-    const double factor =
-        static_cast<double>(spec.train.steps * spec.privacy.runs) * (1 + std::exp(std::min(spec.privacy.epsilon_budget, 700.0)));
+    const double factor = static_cast<double>(spec.train.steps * spec.privacy.runs) *
+                          (1 + std::exp(std::min(spec.privacy.epsilon_budget, 700.0)));
     const auto cost = [&](std::int64_t room) { return factor * excess(population, batch, 1, room); };
     padding out;
     out.units = std::min(batch, population);
@@ -241,7 +241,8 @@ run_plan plan_run(const config::run_spec& spec, const models::model_config& mode
     out.epsilon_guaranteed = policy->epsilon_guaranteed();
     warn_of_budget(spec, out);
     plan_looks(spec, out);
-    auto planned = policy->committed();
+    out.committed = policy->committed();
+    auto planned = out.committed;
     if (planned.empty()) planned = {{out.noise_multiplier, out.sample_rate, out.steps}};  // of one run alone
     const double mechanism_delta = out.delta - (out.padded ? out.padded->delta : 0);
     out.epsilon_committed = compute_epsilon(planned, mechanism_delta);
@@ -343,6 +344,13 @@ run_plan check(const config::run_config& config, const checking& how) {
                         out.max_tokens));
     out.warnings.insert(out.warnings.end(), data.warnings.begin(), data.warnings.end());
     return out;
+}
+
+run_plan plan_without_reading(const config::run_config& config) {
+    const auto reading = config::to_reading_spec(config);
+    require(reading.declared_population.has_value(), "plan: without data N is declared");
+    const auto model = models::read_model(reading.model.path);
+    return plan_run(resolve(config, *reading.declared_population, model), model, choose_layout(reading, model));
 }
 
 run_plan::private_counts count_data(const run_data& data) {

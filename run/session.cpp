@@ -123,9 +123,10 @@ void enter_in_book(run_inputs& ready, std::vector<privacy::phase> committed, con
 void check_account(const config::run_config& asked, const opening& how) {
     const auto runs = asked.privacy.runs;
     if (runs > 1 && !how.account && !asked.audit.shadow)
-        refuse(fmt::format("privacy.runs is {}: this is one run of a tuning, which keeps the account of all; go on with "
-                           "rldp tune --resume, or give privacy.runs 1",
-                           runs));
+        refuse(
+            fmt::format("privacy.runs is {}: this is one run of a tuning, which keeps the account of all; go on with "
+                        "rldp tune --resume, or give privacy.runs 1",
+                        runs));
     if (runs == 1 && how.account)
         refuse("privacy.runs is 1, and --account is for one of several runs that share a budget; leave it out");
 }
@@ -147,8 +148,7 @@ void enter_in_book_of(const std::optional<std::filesystem::path>& tuning, run_in
 
 void enter_in_account(const std::optional<std::filesystem::path>& tuning, const std::filesystem::path& directory,
                       const privacy::ledger_content& ledger) {
-    if (tuning)
-        privacy::enter_account(privacy::locate_account(*tuning), name_in_account(directory, *tuning), ledger);
+    if (tuning) privacy::enter_account(privacy::locate_account(*tuning), name_in_account(directory, *tuning), ledger);
 }
 
 /// The two sides of a run directory that is being made.

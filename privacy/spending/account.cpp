@@ -80,9 +80,10 @@ std::string header_line(ledger_header header) {
 
 void refuse_others(const run_account& account, const ledger_content& run, const fs::path& file) {
     if (header_line(account.header) != header_line(run.header))
-        refuse(file.string() +
-               ": is of other runs: this one's budget, plan or looks are not theirs; all runs of a tuning have the same "
-               "price");
+        refuse(
+            file.string() +
+            ": is of other runs: this one's budget, plan or looks are not theirs; all runs of a tuning have the same "
+            "price");
 }
 
 /// The account, for whoever has it open; made where it is not there.
@@ -132,9 +133,10 @@ void enter_account(const fs::path& file, const std::string& name, const ledger_c
     auto account = open(opened, file, run);
     if (const auto* known = account.find(name)) {
         if (known->ledger != run.header_hash)
-            refuse(fmt::format("{}: {} was begun with another ledger, and what that spent is spent; bring its directory "
-                               "back, or tune anew with another --out and another budget",
-                               file.string(), name));
+            refuse(
+                fmt::format("{}: {} was begun with another ledger, and what that spent is spent; bring its directory "
+                            "back, or tune anew with another --out and another budget",
+                            file.string(), name));
         return;
     }
     if (!run.charges.empty() || !run.looks.empty() || run.torn)

@@ -1,6 +1,7 @@
 #pragma once
 // The one account of several runs that a budget pays for together, those of a tuning (docs/privacy.md §15): what all of
-// them promise, and which of them were begun. It is public. Its lines are a ledger's: canonical JSON, chained by hashes.
+// them promise, and which of them were begun. It is public. Its lines are a ledger's: canonical JSON, chained by
+// hashes.
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -38,9 +39,9 @@ run_account read_account(const std::filesystem::path& file);
 /// bad_input where its plan is not the run's.
 run_account open_account(const std::filesystem::path& file, const ledger_content& run);
 
-/// Enters a run before its first charge; one that is in already stays as it is. Errors: bad_input as open_account, where
-/// the name was begun with another ledger, where the run has charged and is not in, and where no further run is paid
-/// for.
+/// Enters a run before its first charge; one that is in already stays as it is. Errors: bad_input as open_account,
+/// where the name was begun with another ledger, where the run has charged and is not in, and where no further run is
+/// paid for.
 void enter_account(const std::filesystem::path& file, const std::string& name, const ledger_content& run);
 
 }  // namespace rldp::privacy

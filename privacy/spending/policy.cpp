@@ -78,8 +78,8 @@ void check(const spending_plan& plan) {
     if (plan.steps < 1) refuse(fmt::format("plan: steps {} must be at least 1", plan.steps));
     check_bands(plan.bands, {plan.sample_rate, plan.steps});
     if (plan.runs < 1 || plan.runs > most_steps_of_runs / plan.steps)
-        refuse(fmt::format("plan: {} runs of {} steps; a budget pays for at least one and {:g} steps together", plan.runs,
-                           plan.steps, static_cast<double>(most_steps_of_runs)));
+        refuse(fmt::format("plan: {} runs of {} steps; a budget pays for at least one and {:g} steps together",
+                           plan.runs, plan.steps, static_cast<double>(most_steps_of_runs)));
     require(plan.interval >= 1, "plan: the interval is at least 1");
     require(plan.deck_levels >= 1, "plan: a deck has at least one level");
     require(std::isfinite(plan.deck_ratio) && plan.deck_ratio >= 1, "plan: a deck's ratio is at least 1");

@@ -104,8 +104,8 @@ std::vector<phase> priced_phases(const std::vector<card>& deck, double sample_ra
 
 /// The kind published is as_published's free σ in [0.5 z_0, 2 z_0] under a gdp_clt budget: no guarantee. Requires an
 /// interval and levels of at least 1 and a ratio of at least 1. Errors: bad_input for another number out of range,
-/// bands or several runs that the plan or the policy does not admit, an accountant that is no upper bound (published alone always uses
-/// gdp_clt), a budget that no noise meets.
+/// bands or several runs that the plan or the policy does not admit, an accountant that is no upper bound (published
+/// alone always uses gdp_clt), a budget that no noise meets.
 std::unique_ptr<spending_policy> make_policy(policy_kind kind, const spending_plan& plan);
 
 }  // namespace rldp::privacy

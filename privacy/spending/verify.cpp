@@ -58,10 +58,11 @@ ledger_verdict verify(const ledger_content& content) {
     // The same (ε, δ) for the other side of the split, at all of δ (docs/privacy.md §13).
     const double of_looks = header.guarantee().holds() ? compute_epsilon(header.all_looks(), header.delta) : 0;
     if (of_looks > header.epsilon_guaranteed * (1 + rounding))
-        refuse(fmt::format(
-            "ledger: {} looks at held-out units at noise multiplier {} compose to ε {} at δ {}, and the "
-            "header promises {}; do not rely on it",
-            header.all_looks().count, header.looks.noise_multiplier, of_looks, header.delta, header.epsilon_guaranteed));
+        refuse(
+            fmt::format("ledger: {} looks at held-out units at noise multiplier {} compose to ε {} at δ {}, and the "
+                        "header promises {}; do not rely on it",
+                        header.all_looks().count, header.looks.noise_multiplier, of_looks, header.delta,
+                        header.epsilon_guaranteed));
     const auto phases = content.phases();
     return {recomputed, of_looks,
             phases.empty() ? 0 : make_accountant(header.accountant)->epsilon(phases, header.mechanism_delta())};
