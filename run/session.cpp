@@ -142,13 +142,15 @@ void enter_in_book_of(const std::optional<std::filesystem::path>& tuning, run_in
                       std::vector<privacy::phase> committed, const privacy::ledger_content& ledger,
                       const eval::run_directory& now, const std::filesystem::path& run) {
     if (!tuning) return enter_in_book(ready, std::move(committed), ledger, now, run);
-    const auto account = privacy::open_account(privacy::locate_account(*tuning), ledger);
+    const auto account = privacy::open_account(*tuning, name_in_account(run, *tuning), ledger, now.account_mark());
     enter_in_book(ready, std::move(committed), account.promise(), {*tuning}, *tuning);
 }
 
 void enter_in_account(const std::optional<std::filesystem::path>& tuning, const std::filesystem::path& directory,
                       const privacy::ledger_content& ledger) {
-    if (tuning) privacy::enter_account(privacy::locate_account(*tuning), name_in_account(directory, *tuning), ledger);
+    if (tuning)
+        privacy::enter_account(*tuning, name_in_account(directory, *tuning), ledger,
+                               eval::run_directory{directory}.account_mark());
 }
 
 /// The two sides of a run directory that is being made.
@@ -441,8 +443,8 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
     const auto releases = privacy::release_log::read(where.releases(), seal, ledger.content());
     auto looked = looks_log::read(where.looks(), seal, ledger.content());
     auto policy = make_spending_policy(spec, ledger.content().header.deck);
-    enter_in_account(how.account, directory, ledger.content());
     enter_in_book_of(how.account, ready, policy->committed(), ledger.content(), where, directory);
+    enter_in_account(how.account, directory, ledger.content());
     const auto parts = make_moving_parts(ready, std::move(policy), std::move(ledger));
     parts.steps->restore(saved.training);
     if (parts.controller) parts.controller->load(saved.controller);

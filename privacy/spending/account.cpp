@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "privacy/keys/digest.hpp"
+#include "privacy/spending/book_files.hpp"
 #include "privacy/spending/ledger_format.hpp"
 
 namespace rldp::privacy {
@@ -72,29 +74,63 @@ std::pair<std::optional<run_account>, std::size_t> parse(std::string_view text, 
     return {std::move(out), at};
 }
 
-std::string header_line(ledger_header header) {
+std::string describe_terms(ledger_header header) {
     std::string hash;
-    header.data_hmac.clear();  // under a key of each run's own
+    header.data_hmac.clear();
     return detail::format(header, hash);
 }
 
-void refuse_others(const run_account& account, const ledger_content& run, const fs::path& file) {
-    if (header_line(account.header) != header_line(run.header))
-        refuse(
-            file.string() +
-            ": is of other runs: this one's budget, plan or looks are not theirs; all runs of a tuning have the same "
-            "price");
+/// The nonce of each run's last start. Trusted: how often a run was cut may depend on its records.
+using start_list = std::map<std::string, std::string>;
+
+fs::path locate_starts(const fs::path& directory) {
+    return directory / "trusted" / "starts.json";
 }
 
-/// The account, for whoever has it open; made where it is not there.
-run_account open(append_file& opened, const fs::path& file, const ledger_content& run) {
+start_list read_starts(const fs::path& directory) try {
+    const auto file = locate_starts(directory);
+    return fs::exists(file) ? nlohmann::json::parse(read_text(file)).get<start_list>() : start_list();
+} catch (const nlohmann::json::exception&) {
+    refuse(locate_starts(directory).string() + ": is damaged; bring back the tuning's own");
+}
+
+/// A copy of a run's directory does not know its last start, once the original has gone on.
+bool is_behind(const start_list& starts, const std::string& name, const ledger_content& run, const book_mark& mark) {
+    const auto last = starts.find(name);
+    if (last == starts.end()) return !run.charges.empty() || !run.looks.empty() || run.torn;
+    return std::none_of(mark.starts.begin(), mark.starts.end(),
+                        [&](const auto& start) { return start.nonce == last->second; });
+}
+
+/// The account that a run is in, or may be entered in, for whoever has it open; made where it is not there.
+run_account open(append_file& opened, const fs::path& directory, const std::string& name, const ledger_content& run,
+                 const fs::path& mark) {
+    const auto file = locate_account(directory);
     auto [account, whole] = parse(read_file(file), file.string());
     if (whole < opened.size()) opened.truncate(whole);  // torn by a crash
     if (!account) {
         account = run_account{run.header, {}, {}};
         opened.append(detail::format(run.header, account->header_hash) + "\n");
     }
-    refuse_others(*account, run, file);
+    if (!account->covers(run.header))
+        refuse(
+            file.string() +
+            ": is of other runs: this one's budget, plan or looks are not theirs; all runs of a tuning have the same "
+            "price");
+    const auto* known = account->find(name);
+    if (known && known->ledger != run.header_hash)
+        refuse(
+            fmt::format("{}: {} was begun with another ledger, and what that spent is spent; bring its directory "
+                        "back, or tune anew with another --out and another budget",
+                        file.string(), name));
+    if (is_behind(read_starts(directory), name, run, read_mark(mark)))
+        refuse(
+            fmt::format("{}: {} has gone on elsewhere, and a step that is made twice costs twice; bring back the "
+                        "directory that went on, and the account that it was begun in",
+                        file.string(), name));
+    if (!known && std::ssize(account->runs) >= account->header.runs)
+        refuse(fmt::format("{}: {} would be one more than the {} runs that the budget pays for", file.string(), name,
+                           account->header.runs));
     return std::move(*account);
 }
 
@@ -103,6 +139,10 @@ run_account open(append_file& opened, const fs::path& file, const ledger_content
 const run_account::entry* run_account::find(std::string_view run) const {
     const auto found = std::find_if(runs.begin(), runs.end(), [&](const auto& one) { return one.run == run; });
     return found == runs.end() ? nullptr : &*found;
+}
+
+bool run_account::covers(const ledger_header& run) const {
+    return describe_terms(header) == describe_terms(run);
 }
 
 ledger_content run_account::promise() const {
@@ -123,33 +163,28 @@ run_account read_account(const fs::path& file) {
     return std::move(*account);
 }
 
-run_account open_account(const fs::path& file, const ledger_content& run) {
-    append_file opened(file);
-    return open(opened, file, run);
+run_account open_account(const fs::path& directory, const std::string& name, const ledger_content& run,
+                         const fs::path& mark) {
+    append_file opened(locate_account(directory));
+    return open(opened, directory, name, run, mark);
 }
 
-void enter_account(const fs::path& file, const std::string& name, const ledger_content& run) {
-    append_file opened(file);
-    auto account = open(opened, file, run);
-    if (const auto* known = account.find(name)) {
-        if (known->ledger != run.header_hash)
-            refuse(
-                fmt::format("{}: {} was begun with another ledger, and what that spent is spent; bring its directory "
-                            "back, or tune anew with another --out and another budget",
-                            file.string(), name));
-        return;
+void enter_account(const fs::path& directory, const std::string& name, const ledger_content& run,
+                   const fs::path& mark) {
+    append_file opened(locate_account(directory));
+    const auto account = open(opened, directory, name, run, mark);
+    if (!account.find(name)) {
+        run_account::entry next{name, run.header_hash, account.last_hash(), {}};
+        opened.append(to_line(next) + "\n");
     }
-    if (!run.charges.empty() || !run.looks.empty() || run.torn)
-        refuse(fmt::format("{}: {} has charged steps and is not in it; bring back the account that it was begun in",
-                           file.string(), name));
-    run_account::entry next{name, run.header_hash, account.last_hash(), {}};
-    const auto line = to_line(next) + "\n";
-    try {
-        add(account, std::move(next));
-    } catch (const std::exception& e) {
-        refuse(fmt::format("{}: {}", file.string(), e.what()));
-    }
-    opened.append(line);
+    // Here as one to come, in the account, and here as the last: whichever write a crash prevents, the directory knows.
+    auto starts = read_starts(directory);
+    const auto of = [&](const std::string& nonce) { return book_mark::start{run.header_hash, nonce}; };
+    const auto nonce = new_nonce();
+    write_mark(mark, {.book = directory, .starts = {of(starts[name]), of(nonce)}});
+    starts[name] = nonce;
+    write_file(locate_starts(directory), nlohmann::json(starts).dump(2) + "\n");
+    write_mark(mark, {.book = directory, .starts = {of(nonce)}});
 }
 
 }  // namespace rldp::privacy

@@ -19,12 +19,14 @@ struct run_account {
         std::string ledger;      ///< hash of its ledger's header
         std::string prev, hash;  ///< as a ledger_line's
     };
-    ledger_header header;  ///< the first run's, and what every run's is but for data_hmac
+    ledger_header header;  ///< the first run's; every run's is the same but for data_hmac
     std::string header_hash;
     std::vector<entry> runs;  ///< at most header.runs
 
     std::string last_hash() const { return runs.empty() ? header_hash : runs.back().hash; }
     const entry* find(std::string_view run) const;
+    /// Whether a run's budget, plan and looks are those of all. (data_hmac is under a key of each run's own.)
+    bool covers(const ledger_header& run) const;
     /// What a budget book knows of it: a promise, and no charge of its own.
     ledger_content promise() const;
 };
@@ -35,13 +37,15 @@ std::filesystem::path locate_account(const std::filesystem::path& directory);
 /// without its end counts for nothing: its run had charged nothing yet.
 run_account read_account(const std::filesystem::path& file);
 
-/// The account that a run is to be entered in; where there is none, one with the run's header and no run. Errors:
-/// bad_input where its plan is not the run's.
-run_account open_account(const std::filesystem::path& file, const ledger_content& run);
+/// The account of a tuning's directory, which a run of that name is in or may be entered in; where there is none, one
+/// with the run's header and no run. `mark`: a file of the run's own, which knows its last start. Errors: bad_input
+/// where the plan is not the run's, where the name was begun with another ledger, where the run has charged what the
+/// account's last start of it does not know of, and where no further run is paid for.
+run_account open_account(const std::filesystem::path& directory, const std::string& name, const ledger_content& run,
+                         const std::filesystem::path& mark);
 
-/// Enters a run before its first charge; one that is in already stays as it is. Errors: bad_input as open_account,
-/// where the name was begun with another ledger, where the run has charged and is not in, and where no further run is
-/// paid for.
-void enter_account(const std::filesystem::path& file, const std::string& name, const ledger_content& run);
+/// Enters that it begins, before its first charge, or goes on. Errors: as open_account.
+void enter_account(const std::filesystem::path& directory, const std::string& name, const ledger_content& run,
+                   const std::filesystem::path& mark);
 
 }  // namespace rldp::privacy
