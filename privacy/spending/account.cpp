@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -74,10 +75,19 @@ std::pair<std::optional<run_account>, std::size_t> parse(std::string_view text, 
     return {std::move(out), at};
 }
 
-std::string describe_terms(ledger_header header) {
+nlohmann::json list_terms(ledger_header header) {
     std::string hash;
-    header.data_hmac.clear();
-    return detail::format(header, hash);
+    header.data_hmac.clear();  // under a key of each run's own
+    auto out = nlohmann::json::parse(detail::format(header, hash));
+    out.erase("hash");
+    return out.flatten();
+}
+
+/// Up to what another processor's arithmetic may change.
+bool same_term(const nlohmann::json& a, const nlohmann::json& b) {
+    if (!a.is_number_float() || !b.is_number_float()) return a == b;
+    const auto x = a.get<double>(), y = b.get<double>();
+    return std::abs(x - y) <= 1e-9 * std::abs(y);
 }
 
 /// The nonce of each run's last start. Trusted: how often a run was cut may depend on its records.
@@ -142,7 +152,11 @@ const run_account::entry* run_account::find(std::string_view run) const {
 }
 
 bool run_account::covers(const ledger_header& run) const {
-    return describe_terms(header) == describe_terms(run);
+    const auto ours = list_terms(header), theirs = list_terms(run);
+    if (ours.size() != theirs.size()) return false;
+    for (const auto& [name, value] : ours.items())
+        if (!theirs.contains(name) || !same_term(value, theirs.at(name))) return false;
+    return true;
 }
 
 ledger_content run_account::promise() const {

@@ -25,7 +25,7 @@ struct run_account {
 
     std::string last_hash() const { return runs.empty() ? header_hash : runs.back().hash; }
     const entry* find(std::string_view run) const;
-    /// Whether a run's budget, plan and looks are those of all. (data_hmac is under a key of each run's own.)
+    /// Whether a run's budget, plan and looks are those of all, up to what another processor's arithmetic may change.
     bool covers(const ledger_header& run) const;
     /// What a budget book knows of it: a promise, and no charge of its own.
     ledger_content promise() const;

@@ -236,7 +236,7 @@ book_entry entry_for(const book_claim& run, const run_key& key) {
     if (header.guarantee().holds()) {
         out.epsilon_guaranteed = header.epsilon_guaranteed;
         out.phases = run.phases;
-        out.looks = header.looks;
+        out.looks = header.all_looks();
     }
     return out;
 }

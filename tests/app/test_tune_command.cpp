@@ -63,9 +63,14 @@ TEST_CASE("rldp tune: trials and a final run are one promise, gone on with at no
     CHECK(json::parse(again.out).at("final") == all.at("final"));
     CHECK(rldp::read_file(fs::path(out) / "account.jsonl") == account);
 
-    // As if it had been cut before the final run began: the choice is the same.
+    // As if it had been cut before the final run began: the choice is the same. Who cuts the account alone gets no run.
     fs::remove_all(fs::path(out) / "cells/final");
     rldp::write_file(fs::path(out) / "account.jsonl", account.substr(0, account.rfind('\n', account.size() - 2) + 1));
+    CHECK(tune(scratch, grid + "--resume --out " + out).status == 1);
+    CHECK(has(rldp::read_file(fs::path(out) / "trusted/cells/final.log"), "has gone on elsewhere"));
+    auto starts = json::parse(rldp::read_file(fs::path(out) / "trusted/starts.json"));
+    starts.erase("cells/final");
+    rldp::write_file(fs::path(out) / "trusted/starts.json", starts.dump());
     const auto cut = tune(scratch, grid + "--json --resume --out " + out);
     INFO(cut.err);
     REQUIRE(cut.status == 0);
@@ -100,7 +105,7 @@ TEST_CASE("rldp tune: what can't be tuned is refused in a line, and nothing is m
     refused(grid + "--set noise.policy=filter", "which that is not proven");
     refused("--grid method.name=rldp,static", "has another price");
     refused(grid + "--resume", "holds no tuning");
-    refused("--grid clip.max=0.1,900", "clip.max");
+    refused("--grid train.lr=0.1,-1", "cell trial-2: --set train.lr");
     CHECK_FALSE(fs::exists(scratch / "books"));
 }
 

@@ -38,8 +38,8 @@ std::vector<measured> ended(const tune_plan& plan, const std::vector<double>& sc
     return out;
 }
 
-std::string refused(const std::vector<std::string>& keys, std::optional<std::int64_t> trials = {},
-                    const std::string& publish = "private") {
+std::string not_tuned(const std::vector<std::string>& keys, std::optional<std::int64_t> trials = {},
+                      const std::string& publish = "private") {
     return refusal([&] { plan_tune(keys, trials, with_looks(publish)); });
 }
 
@@ -83,21 +83,21 @@ TEST_CASE("what can't be tuned within one budget is refused in a line") {
     for (const char* priced :
          {"train.steps=10,20", "train.expected_batch_size=8,16", "noise.bands=1,4", "noise.policy=fixed,deck",
           "privacy.epsilon=1,2", "data.split_seed=1,2", "rl.interval=4,8"})
-        says(refused({priced}), "may change what a run costs");
-    says(refused({"train.rate=1,2"}), "unknown key");
-    says(refused({"train.lr"}), "not of the form");
-    says(refused({}), "at least one --grid");
-    says(refused({"train.lr=0.1"}), "1 trial leaves nothing to choose");
-    says(refused({"train.lr=0.1,0.2"}, 1), "1 trial leaves nothing to choose");
-    says(refused({"train.lr=0.1,0.2"}, 0), "0 trial");
-    says(refused({"train.lr=0.1,0.2"}, 3), "--trials 3: the grid has 2 settings");
-    says(refused({"train.lr=0.1,0.2"}, {}, "none"), "eval.publish is \"none\"");
-    says(refused({"train.lr=0.1,0.2"}, {}, "raw"), "give \"private\"");
-    says(refused({"train.lr=0.1,bad"}), "cell trial-2");
+        says(not_tuned({priced}), "may change what a run costs");
+    says(not_tuned({"train.rate=1,2"}), "unknown key");
+    says(not_tuned({"train.lr"}), "not of the form");
+    says(not_tuned({}), "at least one --grid");
+    says(not_tuned({"train.lr=0.1"}), "1 trial leaves nothing to choose");
+    says(not_tuned({"train.lr=0.1,0.2"}, 1), "1 trial leaves nothing to choose");
+    says(not_tuned({"train.lr=0.1,0.2"}, 0), "0 trial");
+    says(not_tuned({"train.lr=0.1,0.2"}, 3), "--trials 3: the grid has 2 settings");
+    says(not_tuned({"train.lr=0.1,0.2"}, {}, "none"), "eval.publish is \"none\"");
+    says(not_tuned({"train.lr=0.1,0.2"}, {}, "raw"), "give \"private\"");
+    says(not_tuned({"train.lr=0.1,bad"}), "cell trial-2");
     std::string many = "train.lr=0.1";
     for (int i = 1; i < 120; ++i) many += ",0.1" + std::to_string(i);
-    says(refused({many}), "at most 99");
-    says(refused({many, "clip.max" + many.substr(8), "clip.min" + many.substr(8)}, 5), "more than 100000 settings");
+    says(not_tuned({many}), "at most 99");
+    says(not_tuned({many, "clip.max" + many.substr(8), "clip.min" + many.substr(8)}, 5), "more than 100000 settings");
 }
 
 TEST_CASE("the lowest score wins, of equal ones the first, and nobody before all are over") {

@@ -81,6 +81,11 @@ TEST_CASE("an account knows the runs that were begun, and pays for no more than 
     REQUIRE(known.runs.size() == 2);
     CHECK(known.find("cells/trial-2")->ledger == second.content().header_hash);
     CHECK(known.covers(fourth.content().header));
+    auto near = fourth.content().header;
+    near.looks.noise_multiplier *= 1 + 1e-13;  // as another processor may have it
+    CHECK(known.covers(near));
+    near.looks.noise_multiplier *= 1 - 1e-6;
+    CHECK_FALSE(known.covers(near));
     CHECK_NOTHROW(verify(known.promise()));
     // One that was removed, and is made again, would be a run more.
     CHECK(has(refusal([&] { open_account(scratch / ".", "cells/trial-2", third.content(), scratch / "third.mark"); }),
