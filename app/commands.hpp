@@ -23,6 +23,7 @@ void add_preview(CLI::App& program, action& chosen);
 void add_run(CLI::App& program, action& chosen);
 void add_compare(CLI::App& program, action& chosen);
 void add_sweep(CLI::App& program, action& chosen);
+void add_tune(CLI::App& program, action& chosen);
 void add_check(CLI::App& program, action& chosen);
 void add_plan(CLI::App& program, action& chosen);
 void add_prepare(CLI::App& program, action& chosen);
@@ -67,6 +68,7 @@ inline constexpr std::array torch_commands{
     torch_command{"run", "Fine-tune privately: config in, adapter, ledger, metrics and report out"},
     torch_command{"compare", "Run methods side by side under one contract, and report which is better"},
     torch_command{"sweep", "Run one configuration over a grid of its keys' values"},
+    torch_command{"tune", "Try settings and train with the best, all within one budget"},
     torch_command{"check", "Validate a configuration and print the plan; trains nothing"},
     torch_command{"plan", "Propose how a budget of examples or minutes is best divided into steps"},
     torch_command{"prepare-controller", "Make a policy that steers runs, on made-up tasks: no record is read",

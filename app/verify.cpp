@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/output.hpp"
+#include "eval/report/tuning.hpp"
 
 namespace rldp::app {
 
@@ -46,6 +47,32 @@ void print_json(const eval::verification& result) {
     say("{}\n", out.dump());
 }
 
+void print(const eval::verified_account& result) {
+    const auto& header = result.account.header;
+    const auto guarantee = header.guarantee();
+    if (guarantee.holds())
+        say("ε = {:.6g} at δ = {:g}, for {} runs together\n", header.epsilon_guaranteed, header.delta, header.runs);
+    for (const auto& why : guarantee.voids()) say("NO GUARANTEE: {}\n", why);
+    print_findings("checked", result.checked);
+    print_findings("not checked", result.not_checked);
+}
+
+void print_json(const eval::verified_account& result) {
+    const auto& header = result.account.header;
+    const auto guarantee = header.guarantee();
+    const json out{{"guarantee", guarantee.holds()},
+                   {"no_guarantee_because", guarantee.voids()},
+                   {"epsilon", guarantee.holds() ? json(header.epsilon_guaranteed) : json(nullptr)},
+                   {"delta", header.delta},
+                   {"unit", header.unit},
+                   {"runs", header.runs},
+                   {"runs_begun", result.account.runs.size()},
+                   {"epsilon_spent", result.epsilon_spent},
+                   {"checked", to_json(result.checked)},
+                   {"not_checked", to_json(result.not_checked)}};
+    say("{}\n", out.dump());
+}
+
 constexpr int not_genuine = 4;  ///< exit status, for pipelines that must tell a certificate from a slip of the pen
 
 /// Whether a file can be a certificate at all.
@@ -61,9 +88,15 @@ int verify(const verify_arguments& given) {
     std::optional<privacy::verifying_key> owner;
     if (!given.key.empty()) owner = privacy::verifying_key::load(given.key);
     const std::filesystem::path what(given.what);
-    const bool is_run = std::filesystem::is_directory(what);
-    const bool is_there = is_run ? std::filesystem::exists(eval::run_at(what).certificate()) : holds_object(what);
+    const bool is_run = std::filesystem::is_directory(what), is_tuning = is_run && eval::holds_account(what);
+    const bool is_there =
+        is_tuning || (is_run ? std::filesystem::exists(eval::run_at(what).certificate()) : holds_object(what));
     try {
+        if (is_tuning) {
+            const auto all = eval::verify_account(what, owner);
+            given.json ? print_json(all) : print(all);
+            return 0;
+        }
         const auto result =
             is_run ? eval::verify_run(eval::run_at(what), owner) : eval::verify_certificate(what, owner);
         given.json ? print_json(result) : print(result);
@@ -91,7 +124,10 @@ int sign(const verify_arguments& given) {
 void add_verify(CLI::App& program, action& chosen) {
     auto* command = program.add_subcommand("verify", "Check a certificate, and a run against it");
     auto given = std::make_shared<verify_arguments>();
-    command->add_option("what", given->what, "run directory (holds public/), or a certificate.json alone")->required();
+    command
+        ->add_option("what", given->what,
+                     "run directory (holds public/), that of a tuning, or a certificate.json alone")
+        ->required();
     command->add_option("--key", given->key, "public key of the owner who must have signed it");
     command->add_flag("--json", given->json, "print as JSON");
     command->footer(

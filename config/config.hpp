@@ -27,6 +27,7 @@ struct privacy_section {
     bool acknowledge_no_guarantee = false;   ///< as_published needs it
     bool accept_large_delta = false;         ///< δ ≥ 1/N needs it
     std::optional<std::string> book;         ///< the data's budget book: see base/data_names.hpp, and load()
+    std::int64_t runs = 1;                   ///< of one tuning, that the contract pays for together
 };
 
 struct deck_section {

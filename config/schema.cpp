@@ -145,7 +145,11 @@ void add_privacy(std::vector<key>& keys) {
              "The budget book of the population (rldp book), in which all runs on its data add up: by a name of "
              "letters, digits, '.', '_' and '-'; by a directory's path, which has a '/'; found: the book whose data "
              "are like these, else a new one; none: nothing keeps count.",
-             "found; none for made-up data");
+             "found; none for made-up data")
+        .add("runs", &privacy_section::runs, between(1, 100), "runs",
+             "The contract is for so many runs of this plan together, and the noise of each is what that takes: those "
+             "of "
+             "a tuning, which `rldp tune` makes.");
 }
 
 void add_noise_and_clip(std::vector<key>& keys) {
@@ -159,10 +163,12 @@ void add_noise_and_clip(std::vector<key>& keys) {
         .add("allocation", &noise_section::allocation, any_of<allocation>(), "",
              "How the gradient's noise is divided among the adapters.",
              "shares under rl.state prepared, else proportional")
+        .tunable()
         .add("statistics_share", &noise_section::statistics_share, half_open(0, 1), "",
              "Part of 1/z² spent on the statistics that rldp's controller sees, or, at every tenth step, on the losses "
              "by which hyfreedp sets the learning rate; other methods have none.",
              by_method(&method_row::statistics_share))
+        .tunable()
         .add("bands", &noise_section::bands, between(1, 1024), "steps",
              "Noise is correlated over so many steps, so that later ones take back a part of what earlier ones added; "
              "each unit is drawn at every so many'th step only. 1: independent noise. noise.policy fixed alone.",
@@ -179,10 +185,14 @@ void add_noise_and_clip(std::vector<key>& keys) {
              "What is clipped as one: each adapter on its own, all A matrices and all B matrices, or the whole "
              "gradient.",
              by_method([](const method_row& row) { return std::optional(name_of(row.default_groups())); }))
+        .tunable()
         .add("initial", &clip_section::initial, radii, "gradient norm", "Every radius at the first step.",
              by_method(&method_row::initial_radius))
+        .tunable()
         .add("min", &clip_section::min, radii, "gradient norm", "No radius goes below.")
-        .add("max", &clip_section::max, radii, "gradient norm", "No radius goes above.");
+        .tunable()
+        .add("max", &clip_section::max, radii, "gradient norm", "No radius goes above.")
+        .tunable();
     section(
         keys, "public.", [](auto& c) -> auto& { return c.public_data; })
         .add("path", &public_section::path,
@@ -196,8 +206,10 @@ void add_noise_and_clip(std::vector<key>& keys) {
              "place of private ones; of the last iterate and the average, the one is kept on which 64 public records "
              "lose less.")
         .add("steps", &public_section::steps, between(1, most_steps), "steps", "Length of the training on them.")
+        .tunable()
         .add("lr", &public_section::lr, above_to(0, 10), "", "AdamW's learning rate in it, the same at every step.",
-             "train.lr");
+             "train.lr")
+        .tunable();
 }
 
 void add_train(std::vector<key>& keys) {
@@ -205,23 +217,28 @@ void add_train(std::vector<key>& keys) {
         keys, "method.", [](auto& c) -> auto& { return c.method; })
         .add("name", &method_section::name, words{method_names()}, "",
              "rldp steers radii and noise by reinforcement learning; the others are published baselines.")
+        .tunable()
         .add("quantile", &method_section::quantile, open(between(0, 1)), "",
              "autoclip_quantile and dcsgd_p: the fraction of units whose gradient lies within the radius.",
              by_method(&method_row::quantile))
+        .tunable()
         .add("query_noise", &method_section::query_noise, above(0), "units",
              "Standard deviation of the noise on the count of units within the radius (autoclip_quantile), or on each "
              "of "
              "the histogram's 20 counts (dcsgd_p, dcsgd_e); charged jointly with the gradient.",
              query_noise_by_method())
+        .tunable()
         .add("stabiliser", &method_section::stabiliser, above(0), "gradient norm",
              "γ of auto_s and hyfreedp, r of psac: what keeps the weight of the smallest gradients finite. dp_adambc: "
              "the least root "
              "of a second moment without its noise, in standard deviations of that noise. scale_first: the least "
              "scale, relative to the root mean square.",
              by_method(&method_row::stabiliser))
+        .tunable()
         .add("rank", &method_section::rank, between(0, 64), "",
              "geoclip: directions per adapter whose variance is tracked on its own; 0 tracks one number per adapter.",
-             by_method(&method_row::rank));
+             by_method(&method_row::rank))
+        .tunable();
     section(
         keys, "train.", [](auto& c) -> auto& { return c.train; })
         .add("epochs", &train_section::epochs, above_to(0, 1e6), "epochs",
@@ -244,26 +261,35 @@ void add_train(std::vector<key>& keys) {
              "…), "
              "the end of a module's name, or a regular expression for the whole name. Needs train.lr.",
              "absent: LoRA adapters")
+        .tunable()
         .add("lr", &train_section::lr, above_to(0, 10), "", "AdamW's learning rate after the warm-up.",
              "chosen: by the model's width")
+        .tunable()
         .add("warmup", &train_section::warmup, between(0, most_steps), "steps",
              "The learning rate rises linearly over these steps.", "chosen: a twentieth of the steps")
+        .tunable()
         .add("schedule", &train_section::schedule, any_of<rate_shape>(), "",
              "The learning rate after the warm-up: it stays; falls to final_lr in a straight line or along half a "
              "cosine; stays, and falls over the last decay steps.",
              "chosen: linear, but constant for hyfreedp")
+        .tunable()
         .add("final_lr", &train_section::final_lr, between(0, 10), "",
              "Where a falling rate ends, behind the last step.")
+        .tunable()
         .add("decay", &train_section::decay, between(1, most_steps), "steps", "Of wsd: over how many it falls.",
              "a fifth of the steps")
+        .tunable()
         .add("average", &train_section::average, any_of<averaging>(), "",
              "What is evaluated and saved: the last iterate, an exponential moving average, or the mean of the last "
              "ones. Gradients are taken at the last iterate.")
+        .tunable()
         .add("average_window", &train_section::average_window, above_to(0, 1), "share of the steps",
              "How far the average reaches back.")
+        .tunable()
         .add("value_weight", &train_section::value_weight, above_to(0, 1000), "",
              "Of tokens that carry a value of the table, in a record's mean loss; the template's own weigh 1.",
              "chosen: 3 where data.template and a warm start are, else 1")
+        .tunable()
         .add("eval_every", &train_section::eval_every, between(1, most_steps), "steps",
              "Steps between checkpoints; with eval.publish raw or none held-out units are evaluated then, too, before "
              "the "

@@ -25,7 +25,8 @@ struct key {
     /// Sets the member; false where the value is of another type or out of range.
     std::function<bool(const json&, const std::filesystem::path& base, run_config&)> read;
     std::function<json(const run_config&)> write;
-    bool place = false;  ///< a path, which may differ from machine to machine
+    bool place = false;    ///< a path, which may differ from machine to machine
+    bool tunable = false;  ///< the runs of a tuning may differ in it: it changes neither their price nor their records
 };
 
 /// Every key, section by section, in the order of the reference.

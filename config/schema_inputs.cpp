@@ -114,12 +114,16 @@ void add_inputs(std::vector<key>& keys) {
     section(
         keys, "lora.", [](auto& c) -> auto& { return c.lora; })
         .add("rank", &lora_section::rank, between(1, limits::largest_rank), "", "Rank of every adapter.")
+        .tunable()
         .add("alpha", &lora_section::alpha, above(0), "", "An adapter's output is scaled by alpha/rank.")
+        .tunable()
         .add("dropout", &lora_section::dropout, half_open(0, 1), "", "Dropout of an adapter's input.")
+        .tunable()
         .add("targets", &lora_section::targets, form{"module names", is_name}, "",
              "The linear modules that get an adapter: q, k, v, o, all-linear, the end of a module's name, or a regular "
              "expression for the whole name.",
-             "all-linear where memory allows, else q and v");
+             "all-linear where memory allows, else q and v")
+        .tunable();
     section(
         keys, "eval.", [](auto& c) -> auto& { return c.eval; })
         .add("target", &eval_section::target, form{"a column's name", is_text}, "",
@@ -157,6 +161,7 @@ void add_company(std::vector<key>& keys) {
              "chosen: prepared for runs as long as those that the shipped policy has seen, unless a key is given that "
              "it "
              "has no use for")
+        .tunable()
         .add("controller", &rl_section::controller, location{"the path of a prepared policy"}, "",
              "The policy of rl.state prepared. It brings a schedule and an average of its own, around the mean rate "
              "train.lr.",
@@ -165,6 +170,7 @@ void add_company(std::vector<key>& keys) {
              "Whose signature rl.controller must bear.", "anyone's, or none")
         .add("actions", &rl_section::actions, any_of<controller_action>(), "",
              "What the controller sets; shares needs noise.allocation shares.")
+        .tunable()
         .add(
             "policy", &rl_section::policy, any_of<controller_mode>(), "",
             "learned improves while the run goes on, or is what preparation learned. Controls for experiments: frozen "
@@ -179,27 +185,40 @@ void add_company(std::vector<key>& keys) {
             "In the warm-up, and under clip_action delta, radii are relative to so many medians of the gradient norms.",
             fmt::format("{}, but {} under as_published", default_radius_scale(semantics::sound),
                         default_radius_scale(semantics::as_published)))
+        .tunable()
         .add("rescale", &rl_section::rescale, yes_or_no{}, "",
              "Each group's released sum is divided by its radius, so that AdamW, whose memory is long, sees one scale "
              "while radii change.",
              "true, but false under as_published")
+        .tunable()
         .add("interval", &rl_section::interval, between(1, most_steps), "steps", "T_RL: steps between decisions.",
              "chosen: a twelfth of the steps or so, or rl.controller's own")
         .add("warmup", &rl_section::warmup, between(0, most_steps), "steps",
              "T_warm: no decision before; afterwards the radii start from the released medians.",
              "chosen: rl.interval, one less under rl.controller")
+        .tunable()
         .add("batch", &rl_section::batch, between(1, most_width), "transitions", "B_SAC: transitions per update.")
+        .tunable()
         .add("updates", &rl_section::updates, between(1, 1000), "", "K: rounds of updates after each decision.")
+        .tunable()
         .add("gamma", &rl_section::gamma, half_open(0, 1), "", "Discount of later rewards.")
+        .tunable()
         .add("alpha", &rl_section::alpha, between(0, 1000), "", "Temperature: weight of the policy's entropy.")
+        .tunable()
         .add("tau", &rl_section::tau, above_to(0, 1), "", "Rate at which the target critics follow (Polyak).")
+        .tunable()
         .add("actor_lr", &rl_section::actor_lr, above_to(0, 1), "", "The actor's learning rate.")
+        .tunable()
         .add("critic_lr", &rl_section::critic_lr, above_to(0, 1), "", "The critics' and the encoder's learning rate.")
+        .tunable()
         .add("replay", &rl_section::replay, between(1, 1e7), "transitions", "The oldest transition goes first.")
+        .tunable()
         .add("reward_floor", &rl_section::reward_floor, above(0), "",
              "R_max: rewards below its negative are raised to it.")
+        .tunable()
         .add("clip_action", &rl_section::clip_action, any_of<clip_action>(), "",
-             "Radii from the action alone (published), or relative to the tracked medians.");
+             "Radii from the action alone (published), or relative to the tracked medians.")
+        .tunable();
     section(
         keys, "audit.", [](auto& c) -> auto& { return c.audit; })
         .add("canaries", &audit_section::canaries, between(0, 1e6), "records",

@@ -49,6 +49,11 @@ class section {
                          std::holds_alternative<location>(allowed)});
         return *this;
     }
+    /// Of the key that was added last.
+    section& tunable() {
+        keys_.back().tunable = true;
+        return *this;
+    }
 
   private:
     std::vector<key>& keys_;

@@ -25,6 +25,7 @@ privacy_spec resolve_privacy(const run_config& config, std::int64_t population, 
             .policy = choices.policy,
             .deck = config.noise.deck,
             .bands = config.noise.bands.value_or(1),  // open in a run of an earlier version, which knew no other
+            .runs = given.runs,
             .insecure_reproducible = config.noise.insecure_reproducible};
 }
 

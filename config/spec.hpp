@@ -55,6 +55,7 @@ struct privacy_spec {
     policy_kind policy = policy_kind::fixed;
     deck_section deck;
     std::int64_t bands = 1;
+    std::int64_t runs = 1;  ///< of a tuning, that (ε, δ) is for together
     bool insecure_reproducible = false;
 };
 

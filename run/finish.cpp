@@ -143,6 +143,7 @@ eval::run_summary summarise(const session& run, const outcome& ended) {
         out.upper_bound[name] = privacy::make_accountant(name)->is_upper_bound();
     out.sample_rate = run.plan.sample_rate;
     out.bands = ledger.header.bands;
+    out.runs = ledger.header.runs;
     out.method = run.spec.method.name;
     out.policy = ledger.header.policy;
     for (const auto& level : privacy::priced_phases(ledger.header.deck, ledger.header.sample_rate, ledger.header.steps))

@@ -45,8 +45,8 @@ double excess(std::int64_t population, std::int64_t batch, std::size_t ranks, st
 std::optional<padding> choose_padding(const config::run_spec& spec, std::int64_t max_tokens) {
     if (!spec.privacy.pad_batches) return std::nullopt;
     const auto batch = spec.train.expected_batch_size, population = spec.privacy.population;
-    const double factor =
-        static_cast<double>(spec.train.steps) * (1 + std::exp(std::min(spec.privacy.epsilon_budget, 700.0)));
+    const double factor = static_cast<double>(spec.train.steps * spec.privacy.runs) *
+                          (1 + std::exp(std::min(spec.privacy.epsilon_budget, 700.0)));
     const auto cost = [&](std::int64_t room) { return factor * excess(population, batch, 1, room); };
     padding out;
     out.units = std::min(batch, population);
@@ -80,7 +80,8 @@ privacy::spending_plan privacy_plan(const config::run_spec& spec) {
             .accountant = spec.privacy.accountant,
             .deck_levels = spec.privacy.deck.levels,
             .deck_ratio = spec.privacy.deck.ratio,
-            .bands = spec.privacy.bands};
+            .bands = spec.privacy.bands,
+            .runs = spec.privacy.runs};
 }
 
 /// Padding is asked for to hide the draw; a machine that then runs out of memory would show it after all.
@@ -204,7 +205,7 @@ void plan_looks(const config::run_spec& spec, run_plan& plan) {
     // Where training promises nothing, noise would protect nobody.
     if (std::isfinite(plan.epsilon_guaranteed))
         plan.looks.noise_multiplier =
-            privacy::noise_of_looks(plan.looks.count, plan.epsilon_guaranteed, spec.privacy.delta);
+            privacy::noise_of_looks(plan.looks.count * plan.runs, plan.epsilon_guaranteed, spec.privacy.delta);
     plan.looked_at = std::min(data::expected_held_out({}, plan.population), static_cast<double>(spec.eval_records));
     const double reach = spec.train.look_clip;
     plan.look_within = reach * privacy::expected_within(plan.looks.noise_multiplier, plan.looked_at);
@@ -228,6 +229,7 @@ run_plan plan_run(const config::run_spec& spec, const models::model_config& mode
     if (spec.controller.kind == controller_kind::published) check_schedule(spec.train);
     out.sample_rate = static_cast<double>(spec.train.expected_batch_size) / static_cast<double>(out.population);
     out.bands = spec.privacy.bands;
+    out.runs = spec.privacy.runs;
     privacy::check_bands(out.bands, {out.sample_rate, out.steps, out.population});
     out.epsilon_budget = spec.privacy.epsilon_budget;
     out.delta = spec.privacy.delta;
@@ -239,8 +241,9 @@ run_plan plan_run(const config::run_spec& spec, const models::model_config& mode
     out.epsilon_guaranteed = policy->epsilon_guaranteed();
     warn_of_budget(spec, out);
     plan_looks(spec, out);
-    auto planned = policy->committed();
-    if (planned.empty()) planned = {{out.noise_multiplier, out.sample_rate, out.steps}};
+    out.committed = policy->committed();
+    auto planned = out.committed;
+    if (planned.empty()) planned = {{out.noise_multiplier, out.sample_rate, out.steps}};  // of one run alone
     const double mechanism_delta = out.delta - (out.padded ? out.padded->delta : 0);
     out.epsilon_committed = compute_epsilon(planned, mechanism_delta);
     out.groups = group_names(spec.clip.groups, layout);
@@ -343,6 +346,13 @@ run_plan check(const config::run_config& config, const checking& how) {
     return out;
 }
 
+run_plan plan_without_reading(const config::run_config& config) {
+    const auto reading = config::to_reading_spec(config);
+    require(reading.declared_population.has_value(), "plan: without data N is declared");
+    const auto model = models::read_model(reading.model.path);
+    return plan_run(resolve(config, *reading.declared_population, model), model, choose_layout(reading, model));
+}
+
 run_plan::private_counts count_data(const run_data& data) {
     return {.units = std::ssize(data.train),
             .records = data.records,
@@ -370,6 +380,7 @@ std::string to_json(const run_plan& plan, bool counts) {
                        {"sample_rate", plan.sample_rate},
                        {"steps", plan.steps},
                        {"bands", plan.bands},
+                       {"runs", plan.runs},
                        {"noise_multiplier", plan.noise_multiplier},
                        {"guaranteed_epsilon", eval::json_number(plan.epsilon_guaranteed)},
                        {"delta", plan.delta},

@@ -25,9 +25,9 @@ namespace rldp::actors {
 struct padding {
     std::int64_t units = 0;  ///< room of every step; more than that are drawn hardly ever, and such a step takes longer
     models::unit_shape shape;
-    /// What larger draws add to δ over the run: T·p·(1 + e^ε), where a step's draw exceeds the room with probability p.
-    /// On either of two neighbouring data sets of at most N units the durations differ from those of a run without
-    /// larger draws with probability T·p at most.
+    /// What larger draws add to δ over the run, or all runs of a tuning: T·p·(1 + e^ε), where a step's draw exceeds the
+    /// room with probability p. On either of two neighbouring data sets of at most N units the durations differ from
+    /// those of a run without larger draws with probability T·p at most.
     double delta = 0;
 };
 
@@ -53,12 +53,14 @@ struct run_plan {
     /// What a step draws the units of its group at: q, or b times that.
     double step_rate() const { return privacy::compute_group_rate(bands, sample_rate); }
     std::int64_t steps = 0;
+    std::int64_t runs = 1;  ///< of this plan, that ε and δ are for together
     double epsilon_budget = 0, delta = 0;
     privacy::look_plan looks = {};  ///< at held-out units; none unless eval.publish is private
     double looked_at = 0;           ///< units that each of them is expected to see, from public numbers
     double look_within = 0;         ///< nats per token: half of the interval of a figure at 95 %, near its centre
     double noise_multiplier = 0;    ///< z_0
     double epsilon_guaranteed = 0;
+    std::vector<privacy::phase> committed;  ///< by the policy, in all runs; empty where it chooses as it goes
     std::map<std::string, double>
         epsilon_committed;  ///< of what the policy commits to, or of the steps at z_0, under each accountant
     std::optional<published_price> published;  ///< as_published only
@@ -105,6 +107,9 @@ published_price price_as_published(std::vector<privacy::phase> charged, std::siz
 
 /// Errors: bad_input for δ of 1/N or more, a budget that can't be met, padding beyond the machine's memory.
 run_plan plan_run(const config::run_spec& spec, const models::model_config& model, const models::lora_layout& layout);
+
+/// The plan for a declared N, of the model's description alone: neither data nor weights are read. Errors: as plan_run.
+run_plan plan_without_reading(const config::run_config& config);
 
 /// What was read of the data, for plan.counts.
 run_plan::private_counts count_data(const run_data& data);

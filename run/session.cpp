@@ -12,6 +12,7 @@
 #include "base/files.hpp"
 #include "base/system.hpp"
 #include "config/open_keys.hpp"
+#include "privacy/spending/account.hpp"
 #include "privacy/spending/book.hpp"
 #include "privacy/spending/book_files.hpp"
 #include "privacy/spending/book_search.hpp"
@@ -72,6 +73,7 @@ privacy::ledger_header make_header(const config::run_spec& spec, const run_plan&
     out.held_out = spec.publish;
     out.looks = plan.looks;
     out.bands = plan.bands;
+    out.runs = plan.runs;
     return out;
 }
 
@@ -97,7 +99,7 @@ std::string describe_book(const privacy::book_answer& found, privacy::start_kind
 }
 
 /// Into the book of all runs on the data, before anything is charged. `now` and `run`: where the directory is, and will
-/// be.
+/// be, of the run or of the tuning that pays for it.
 void enter_in_book(run_inputs& ready, std::vector<privacy::phase> committed, const privacy::ledger_content& ledger,
                    const eval::run_directory& now, const std::filesystem::path& run) {
     const auto& asked = ready.spec.privacy.book;
@@ -114,6 +116,41 @@ void enter_in_book(run_inputs& ready, std::vector<privacy::phase> committed, con
                                                            .mark = now.book(),
                                                            .sketches = ready.data.sketches});
     if (ready.plan.counts) ready.plan.counts->book = describe_book(found, kind);
+}
+
+/// One contract pays for a tuning's runs together, and only its account knows how many were begun. Shadow runs release
+/// nothing.
+void check_account(const config::run_config& asked, const opening& how) {
+    const auto runs = asked.privacy.runs;
+    if (runs > 1 && !how.account && !asked.audit.shadow)
+        refuse(
+            fmt::format("privacy.runs is {}: this is one run of a tuning, which keeps the account of all; go on with "
+                        "rldp tune --resume, or give privacy.runs 1",
+                        runs));
+    if (runs == 1 && how.account)
+        refuse("privacy.runs is 1, and --account is for one of several runs that share a budget; leave it out");
+}
+
+/// As the account calls it.
+std::string name_in_account(const std::filesystem::path& directory, const std::filesystem::path& of) {
+    const auto clean = [](const auto& path) { return std::filesystem::absolute(path).lexically_normal(); };
+    return clean(directory).lexically_relative(clean(of)).generic_string();
+}
+
+/// A run that is one of a tuning's stands in the book as that, which has a total of its own.
+void enter_in_book_of(const std::optional<std::filesystem::path>& tuning, run_inputs& ready,
+                      std::vector<privacy::phase> committed, const privacy::ledger_content& ledger,
+                      const eval::run_directory& now, const std::filesystem::path& run) {
+    if (!tuning) return enter_in_book(ready, std::move(committed), ledger, now, run);
+    const auto account = privacy::open_account(*tuning, name_in_account(run, *tuning), ledger, now.account_mark());
+    enter_in_book(ready, std::move(committed), account.promise(), {*tuning}, *tuning);
+}
+
+void enter_in_account(const std::optional<std::filesystem::path>& tuning, const std::filesystem::path& directory,
+                      const privacy::ledger_content& ledger) {
+    if (tuning)
+        privacy::enter_account(*tuning, name_in_account(directory, *tuning), ledger,
+                               eval::run_directory{directory}.account_mark());
 }
 
 /// The two sides of a run directory that is being made.
@@ -301,6 +338,7 @@ void decide_in_line(const moving_parts& parts, double epsilon_spent) {
 opened_run create_run(const config::run_config& given, const std::filesystem::path& directory, const opening& how,
                       const std::shared_ptr<ranks::team>& team) {
     auto asked = given;
+    check_account(asked, how);
     if (!asked.run.date) asked.run.date = today();  // before any record is read, whose number takes time
     if (std::filesystem::exists(directory))
         refuse(directory.string() + ": exists already; choose another --out, or continue it with --resume " +
@@ -330,8 +368,9 @@ opened_run create_run(const config::run_config& given, const std::filesystem::pa
     note_weights(partial, ready.model.weights, privacy::file_seal(key));
     if (spec.public_path) write_lessons(partial.lessons(), ready.model, privacy::file_seal(key));
     if (kept) kept->settle(partial);
-    enter_in_book(ready, std::move(committed), parts.budget->ledger_view(), partial, directory);
+    enter_in_book_of(how.account, ready, std::move(committed), parts.budget->ledger_view(), partial, directory);
     nascent.settle();
+    enter_in_account(how.account, directory, parts.budget->ledger_view());
     if (team) begin_together(*team, key, eval::run_directory{directory}, who);
     auto closed = take_secrets(ready, key, who);
     return {make_session(eval::run_directory{directory}, std::move(ready), std::move(owner), key), parts,
@@ -354,6 +393,7 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
                ": that run has lost its key without having finished, so nothing can be added to it; bring back "
                "trusted/run.key, or start a new run with another --out");
     const auto asked = eval::read_configuration(where);
+    check_account(asked, how);
     const auto key = asked.noise.insecure_reproducible ? privacy::run_key::load_insecure(where.key())
                                                        : privacy::run_key::load(where.key());
     auto ledger = privacy::ledger::open(where.ledger());
@@ -403,7 +443,8 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
     const auto releases = privacy::release_log::read(where.releases(), seal, ledger.content());
     auto looked = looks_log::read(where.looks(), seal, ledger.content());
     auto policy = make_spending_policy(spec, ledger.content().header.deck);
-    enter_in_book(ready, policy->committed(), ledger.content(), where, directory);
+    enter_in_book_of(how.account, ready, policy->committed(), ledger.content(), where, directory);
+    enter_in_account(how.account, directory, ledger.content());
     const auto parts = make_moving_parts(ready, std::move(policy), std::move(ledger));
     parts.steps->restore(saved.training);
     if (parts.controller) parts.controller->load(saved.controller);

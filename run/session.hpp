@@ -75,6 +75,8 @@ struct opening {
     /// Directories that runs share, where they are given: of what public records teach (public_lessons.hpp), and of
     /// records as tokens (cached_corpus.hpp).
     std::optional<std::filesystem::path> lessons = {}, corpora = {};
+    /// Directory of the tuning that this is a run of: its account, and not the run, is entered in the budget book.
+    std::optional<std::filesystem::path> account = {};
     bool verify_model = false;       ///< a resume reads the weights again, also where their files seem untouched
     bool accept_lost_lines = false;  ///< a resume leaves rows of the run log empty that can't be made again
     on_loading tell = {};

@@ -22,6 +22,15 @@ void add_base_options(CLI::App& command, grid_options& given) {
         ->allow_extra_args(false);
 }
 
+void add_running_options(CLI::App& command, grid_options& given) {
+    command.add_option("--jobs", given.jobs, "cells at a time, a process each (default 1)")->check(CLI::Range(1, 1024));
+    command.add_option("--out", given.out, "directory of the grid; one that holds this grid is gone on with");
+    command.add_option("--dashboard", given.dashboard.address, "show the grid to browsers at [HOST:]PORT");
+    add_access_options(command, given.dashboard);
+    command.add_flag("--json", given.json, "print the numbers as JSON");
+    command.add_flag("--quiet", given.quiet, "no progress");
+}
+
 void add_grid_options(CLI::App& command, grid_options& given, const std::string& axes) {
     command.add_option("--only", given.only, "run only these cells now: axis=v1,v2, repeatable; axes: " + axes)
         ->allow_extra_args(false);
@@ -29,15 +38,10 @@ void add_grid_options(CLI::App& command, grid_options& given, const std::string&
     command
         .add_option("--collect", given.collect, "take over what another machine's --out holds of this grid, repeatable")
         ->allow_extra_args(false);
-    command.add_option("--jobs", given.jobs, "cells at a time, a process each (default 1)")->check(CLI::Range(1, 1024));
-    command.add_option("--out", given.out, "directory of the grid; one that holds this grid is gone on with");
     command.add_flag(
         "--audit", given.audit,
         "attack every cell that is done (rldp audit); what was found stands side by side in trusted/owner.html");
-    command.add_option("--dashboard", given.dashboard.address, "show the grid to browsers at [HOST:]PORT");
-    add_access_options(command, given.dashboard);
-    command.add_flag("--json", given.json, "print the numbers as JSON");
-    command.add_flag("--quiet", given.quiet, "no progress");
+    add_running_options(command, given);
 }
 
 std::filesystem::path find_directory(const grid_options& given, const std::filesystem::path& file,
@@ -93,11 +97,15 @@ int find_status(const eval::experiment_outcome& came, const std::filesystem::pat
 
 int run_experiment(const grid_options& given, const eval::experiment& what, const std::filesystem::path& out,
                    const std::vector<std::string>& command) {
-    const eval::experiment_settings settings{
-        .how = {.config = given.config, .set = given.set, .out = out, .jobs = given.jobs, .audit = given.audit},
-        .part = eval::shard_from(given.shard),
-        .chosen = eval::selection_from(given.only, what.what.axes),
-        .quiet = given.quiet};
+    const eval::experiment_settings settings{.how = {.config = given.config,
+                                                     .set = given.set,
+                                                     .out = out,
+                                                     .jobs = given.jobs,
+                                                     .audit = given.audit,
+                                                     .account = what.one_account},
+                                             .part = eval::shard_from(given.shard),
+                                             .chosen = eval::selection_from(given.only, what.what.axes),
+                                             .quiet = given.quiet};
     eval::claim_directory(out, what.what);
     const append_file lock(out / "grid.lock");
     const auto dashboard = show_dashboard(given.dashboard, out);

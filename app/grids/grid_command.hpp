@@ -1,5 +1,5 @@
 #pragma once
-// What the commands that run experiments share: compare, sweep, protocols.
+// What the commands that run experiments share: compare, sweep, tune, protocols.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -25,6 +25,9 @@ struct grid_options {
 
 /// What all cells begin from.
 void add_base_options(CLI::App& command, grid_options& given);
+/// How they are run and shown.
+void add_running_options(CLI::App& command, grid_options& given);
+/// Those, and which of them, for grids whose cells may be run on several machines.
 void add_grid_options(CLI::App& command, grid_options& given, const std::string& axes);
 
 /// --out, or runs/NAME-OF-FILE-KIND.

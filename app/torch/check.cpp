@@ -67,6 +67,7 @@ void print(const actors::run_plan& plan, const actors::memory_room& room, const 
     row("records per unit", fmt::format("{} at most", plan.max_records_per_unit));
     row("sample rate", fmt::format("{:.6g}", plan.sample_rate));
     row("steps", fmt::format("{}", plan.steps));
+    if (plan.runs > 1) row("runs", fmt::format("{}, that all of this is for together", plan.runs));
     if (plan.bands > 1) {
         const auto rounds = privacy::to_rounds(plan.bands, plan.noise_multiplier, plan.sample_rate, plan.steps);
         row("noise in bands",

@@ -34,7 +34,7 @@ namespace rldp::app {
 namespace {
 
 struct run_arguments {
-    std::string config, resume, out, lessons, corpora, monitor, dashboard, sign;
+    std::string config, resume, out, lessons, corpora, account, monitor, dashboard, sign;
     std::vector<std::string> set;
     bool json = false, quiet = false, verbose = false, private_counts = false, resume_or_start = false,
          verify_model = false, accept_lost_lines = false;
@@ -233,6 +233,7 @@ actors::opening make_opening(const run_arguments& given) {
     };
     return {.lessons = place(given.lessons),
             .corpora = place(given.corpora),
+            .account = place(given.account),
             .verify_model = given.verify_model,
             .accept_lost_lines = given.accept_lost_lines,
             .tell = given.quiet ? on_loading{} : monitor::loading_line()};
@@ -357,6 +358,8 @@ void add_run(CLI::App& program, action& chosen) {
                         "directory where runs share what the records of public.path teach");
     command->add_option("--corpora", given->corpora,
                         "directory where runs share their records as tokens, sealed (see data.cache)");
+    command->add_option("--account", given->account,
+                        "directory of the tuning that this is a run of; rldp tune gives it to its runs");
     command->add_option("--resume", given->resume, "go on with the interrupted run in this directory");
     command->add_flag("--resume-or-start", given->resume_or_start,
                       "go on with the run in --out where there is one, else begin it: for jobs that are queued again");

@@ -134,6 +134,7 @@ cell_result read_result(const cell_files& files) {
     // Whether an audit failed concerns the owner only.
     out.state = out.summary ? cell_state::done : read_state(files, read_history(files));
     out.committed = read_commitment(files);
+    out.lost = read_state(files.run()) == run_state::lost;
     if (std::filesystem::exists(files.run().metrics())) out.metrics = read_metrics(files.run().metrics());
     return out;
 }

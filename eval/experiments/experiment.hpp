@@ -25,6 +25,7 @@ struct experiment {
     /// Of the cells of all stages, and the command that goes on with them.
     std::function<report_files(std::vector<measured>, const std::string& command)> report;
     std::string warning = {};  ///< for whoever runs it, before the first cell; empty: none
+    bool one_account = false;  ///< one contract pays for all cells together, in an account of the grid's directory
 };
 
 /// Which of the cells one invocation runs, and how.

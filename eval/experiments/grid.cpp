@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "config/config.hpp"
+#include "config/schema.hpp"
 #include "data/sources/narrative.hpp"
 #include "eval/experiments/cell_files.hpp"
 #include "eval/experiments/grid.hpp"
@@ -93,6 +94,51 @@ std::vector<std::int64_t> seed_list(const std::string& option, const std::string
         add_distinct(option, out, *value, part);
     }
     return out;
+}
+
+namespace {
+
+axis axis_from(const std::string& text) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+        refuse(fmt::format("--grid {}: not of the form key=v1,v2; write, for example, --grid rl.batch=4,8", text));
+    const auto key = text.substr(0, equals);
+    if (!config::find_key(key)) refuse(fmt::format("--grid {}: unknown key; {}", key, config::did_you_mean(key)));
+    return {key, distinct_list("--grid " + key, text.substr(equals + 1))};
+}
+
+}  // namespace
+
+std::vector<axis> axes_from(const std::vector<std::string>& keys) {
+    std::vector<axis> axes;
+    for (const auto& text : keys) {
+        auto one = axis_from(text);
+        for (const auto& other : axes)
+            if (other.name == one.name)
+                refuse(fmt::format("--grid {}: is given twice; list all its values at once", one.name));
+        axes.push_back(std::move(one));
+    }
+    if (axes.empty()) refuse("give at least one --grid key=v1,v2");
+    return axes;
+}
+
+std::vector<cell> combine(const std::vector<axis>& axes) {
+    std::vector<cell> all(1);
+    for (const auto& one : axes) {
+        std::vector<cell> longer;
+        for (const auto& begun : all)
+            for (const auto& value : one.values) {
+                auto next = begun;
+                const auto comma = begun.arm.empty() ? "" : ",";
+                next.arm += comma + one.name + "=" + value;
+                next.id += comma + one.name + "=" + as_file_name(value);
+                next.at[one.name] = value;
+                next.overrides.push_back(one.name + "=" + value);
+                longer.push_back(std::move(next));
+            }
+        all = std::move(longer);
+    }
+    return all;
 }
 
 namespace {

@@ -56,8 +56,14 @@ struct cell {
     std::size_t number = 0;  ///< its place in the plan, whatever else can be run yet: decides which shard has it
 };
 
+/// Of texts "dotted.key=v1,v2", at least one. Errors: bad_input for a key that is not in the schema (naming the
+/// nearest), a key twice, a malformed list.
+std::vector<axis> axes_from(const std::vector<std::string>& keys);
+/// Every combination, the last axis fastest: its values as arm, overrides and a first id.
+std::vector<cell> combine(const std::vector<axis>& axes);
+
 struct grid {
-    std::string kind;  ///< compare | sweep | protocol
+    std::string kind;  ///< compare | sweep | protocol | tune
     std::vector<axis> axes;
     /// The base configuration as resolved, without the keys that all cells set.
     nlohmann::ordered_json base;

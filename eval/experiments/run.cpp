@@ -33,6 +33,7 @@ void clear_place(const cell_files& files) {
 
 void share(std::vector<std::string>& arguments, const run_settings& how) {
     arguments.insert(arguments.end(), {"--corpora", grid_directory{how.out}.corpora().string(), "--json", "--quiet"});
+    if (how.account) arguments.insert(arguments.end(), {"--account", how.out.string()});
 }
 
 std::vector<std::string> arguments_for(const cell& one, const cell_files& files, const run_settings& how) {

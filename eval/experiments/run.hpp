@@ -37,6 +37,7 @@ struct run_settings {
     std::filesystem::path out;     ///< the grid's directory, claimed
     int jobs = 1;                  ///< processes at a time
     bool audit = false;            ///< attack every cell that is done: `PROGRAM audit OUT/cells/ID --quiet`
+    bool account = false;          ///< cells are runs of one tuning, entered in OUT's account: `--account OUT`
     std::filesystem::path program = find_cell_program();
 };
 

@@ -7,7 +7,6 @@
 
 #include "base/data_names.hpp"
 #include "base/error.hpp"
-#include "config/schema.hpp"
 #include "eval/experiments/sweep.hpp"
 #include "eval/report/page.hpp"
 #include "run/artifacts/formatting.hpp"
@@ -17,48 +16,6 @@ namespace rldp::eval {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-axis axis_from(const std::string& text) {
-    const auto equals = text.find('=');
-    if (equals == std::string::npos || equals == 0)
-        refuse(fmt::format("--grid {}: not of the form key=v1,v2; write, for example, --grid rl.batch=4,8", text));
-    const auto key = text.substr(0, equals);
-    if (!config::find_key(key)) refuse(fmt::format("--grid {}: unknown key; {}", key, config::did_you_mean(key)));
-    return {key, distinct_list("--grid " + key, text.substr(equals + 1))};
-}
-
-std::vector<axis> axes_from(const std::vector<std::string>& keys) {
-    std::vector<axis> axes;
-    for (const auto& text : keys) {
-        auto one = axis_from(text);
-        for (const auto& other : axes)
-            if (other.name == one.name)
-                refuse(fmt::format("--grid {}: is given twice; list all its values at once", one.name));
-        axes.push_back(std::move(one));
-    }
-    if (axes.empty()) refuse("sweep: give at least one --grid key=v1,v2");
-    return axes;
-}
-
-// Every combination, the last axis fastest: its values and a first name.
-std::vector<cell> combinations(const std::vector<axis>& axes) {
-    std::vector<cell> all(1);
-    for (const auto& one : axes) {
-        std::vector<cell> longer;
-        for (const auto& begun : all)
-            for (const auto& value : one.values) {
-                auto next = begun;
-                const auto comma = begun.arm.empty() ? "" : ",";
-                next.arm += comma + one.name + "=" + value;
-                next.id += comma + one.name + "=" + as_file_name(value);
-                next.at[one.name] = value;
-                next.overrides.push_back(one.name + "=" + value);
-                longer.push_back(std::move(next));
-            }
-        all = std::move(longer);
-    }
-    return all;
-}
 
 // A file name that no other cell has: what would be cut or doubled is told apart by its place in the grid.
 std::string unique_name(std::string name, const std::string& seed, std::size_t place, std::set<std::string>& taken) {
@@ -71,7 +28,7 @@ std::string unique_name(std::string name, const std::string& seed, std::size_t p
 
 void add_cells(sweep_plan& plan, const std::vector<axis>& axes) {
     std::set<std::string> taken;
-    for (const auto& setting : combinations(axes)) {
+    for (const auto& setting : combine(axes)) {
         plan.settings.push_back(setting.arm);
         const auto add = [&](std::optional<std::int64_t> seed) {
             auto one = setting;

@@ -73,6 +73,7 @@ void check_configuration(const std::filesystem::path& file, const privacy::ledge
     with.same("the number of steps", config::planned_steps(config, header.population), header.steps);
     with.same("noise.policy", name_of(config::resolve_choices(config).policy), header.policy);
     with.same("noise.bands", config.noise.bands.value_or(1), header.bands);
+    with.same("privacy.runs", config.privacy.runs, header.runs);
     if (!config.privacy.pad_batches)
         with.same("the part of δ that draws beyond the padding need", 0.0, header.padding_delta);
     if (header.policy == name_of(policy_kind::deck))
@@ -89,6 +90,7 @@ void check_summary(const run_summary& summary, const privacy::ledger_content& le
     with.same("delta", summary.delta, header.delta);
     with.same("sample_rate", summary.sample_rate, header.sample_rate);
     with.same("bands", summary.bands, header.bands);
+    with.same("runs", summary.runs, header.runs);
     with.same("units", summary.units, header.population);
     with.same("steps_planned", summary.steps_planned, header.steps);
     with.same("policy", summary.policy, header.policy);

@@ -17,7 +17,7 @@ namespace rldp::monitor {
 
 struct grid_view {
     std::string id, name;  ///< as run_view's
-    std::string kind;      ///< compare, sweep, protocol; empty: not known
+    std::string kind;      ///< compare, sweep, protocol, tune; empty: not known
     struct cell {
         std::string name;   ///< of its run's directory below cells/
         std::string state;  ///< waiting, running, interrupted, failed, done

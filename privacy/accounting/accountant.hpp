@@ -14,6 +14,7 @@ struct phase {
     double noise_multiplier;
     double sample_rate;
     std::int64_t steps;
+    bool operator==(const phase&) const = default;
 };
 
 class accountant {

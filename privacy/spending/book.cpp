@@ -66,7 +66,7 @@ book_entry entry_from(const json& line, const std::string& origin) {
     refuse_unless(out.padding_delta < out.delta, origin + ": padding_delta is not below delta");
     if (from.has("looks")) {
         const json_reader looks(from.at("looks"), origin + ": looks");
-        out.looks.count = looks.integer("count", 0, 1000);
+        out.looks.count = looks.integer("count", 0, 100'000);
         out.looks.noise_multiplier = looks.number("noise_multiplier", 0, 1e9);
         refuse_unless(out.looks.count == 0 || out.looks.noise_multiplier > 0, origin + ": looks without noise");
     }
@@ -236,7 +236,7 @@ book_entry entry_for(const book_claim& run, const run_key& key) {
     if (header.guarantee().holds()) {
         out.epsilon_guaranteed = header.epsilon_guaranteed;
         out.phases = run.phases;
-        out.looks = header.looks;
+        out.looks = header.all_looks();
     }
     return out;
 }

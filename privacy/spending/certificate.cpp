@@ -62,6 +62,7 @@ json to_object(const contract& c, int version) {
                 {"deck", std::move(deck)}};
     if (version < 3) return out;
     if (version >= 5) out["bands"] = c.bands;
+    if (version >= 6) out["runs"] = c.runs;
     if (version >= 4) {
         out["protects"] = protected_by(c);
         out["held_out"] = {{"published", name_of(c.held_out)},
@@ -103,6 +104,7 @@ contract contract_from(const json& in, int version) {
     c.looks.count = to_integer(held_out.at("looks"));
     held_out.at("noise_multiplier").get_to(c.looks.noise_multiplier);
     if (version >= 5) c.bands = to_integer(in.at("bands"));
+    if (version >= 6) c.runs = to_integer(in.at("runs"));
     return c;
 }
 
@@ -125,6 +127,7 @@ ledger_header make_header(const contract& c) {
     out.held_out = c.held_out;
     out.looks = c.looks;
     out.bands = c.bands;
+    out.runs = c.runs;
     return out;
 }
 
@@ -219,6 +222,7 @@ contract make_contract(const ledger_header& header) {
     out.held_out = header.held_out;
     out.looks = header.looks;
     out.bands = header.bands;
+    out.runs = header.runs;
     return out;
 }
 
@@ -240,7 +244,11 @@ std::vector<std::string> list_exceptions(const contract& promised) {
         out.emplace_back(
             "Running time: whoever can time the steps, or ends the run by a clock, learns about the sizes of batches.");
     out.insert(out.end(),
-               {"Other runs on the same data: each has a budget of its own, and at best they add up.",
+               {promised.runs == 1
+                    ? "Other runs on the same data: each has a budget of its own, and at best they add up."
+                    : fmt::format("Other runs on the same data than the {} of this one's tuning, which the promise is "
+                                  "for together: each has a budget of its own, and at best they add up.",
+                                  promised.runs),
                 "Audits and planted canaries read training records by design; their results are for the owner alone.",
                 "Running out of memory: a run that ends so tells that a batch was large.",
                 "Whatever is under trusted/, and whoever can read the memory of the machine while it trains."});

@@ -31,6 +31,7 @@ struct contract {
     publication held_out = publication::raw;  ///< before version 4: always
     look_plan looks = {};
     std::int64_t bands = 1;                 ///< of the noise; before version 5 always 1
+    std::int64_t runs = 1;                  ///< that the promise is for together; before version 6 always 1
     std::int64_t steps_between_probes = 0;  ///< of rounding, on a device; 0: units are computed apart
 
     bool holds() const { return epsilon_guaranteed.has_value(); }
@@ -52,7 +53,7 @@ std::vector<std::string> list_exceptions(const contract& promised);
 std::string describe_population(const contract& promised);
 
 struct certificate {
-    static constexpr int current_version = 5, oldest_version = 2;
+    static constexpr int current_version = 6, oldest_version = 2;
     int version = current_version;
     contract promised;
     std::string run;                           ///< run.name; empty: none

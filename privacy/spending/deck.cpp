@@ -13,6 +13,10 @@
 // So every order costs at most S', and dealing the largest z last attains it: the price is tight. x·H(γ/x) is convex,
 // so replacing a step by its dominating pair can't lower the value. Stopping early, or leaving steps out on what was
 // released, is post-processing of running on. What is guaranteed is S' from the first release on.
+//
+// Several runs with a deck each, one after another: the same with V(S, γ) + R, R the product over the decks of the runs
+// to come. The base case is D(s^r ∪ R, γ), and the induction goes through as it stands, so the first run costs at most
+// S' whatever comes after it; then the next one's. All together cost the union of their S'.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,7 +56,7 @@ std::vector<std::int64_t> level_counts(const std::vector<double>& multiples, std
 class deck_policy final : public spending_policy {
   public:
     explicit deck_policy(const spending_plan& plan)
-        : rate_(plan.sample_rate), interval_(plan.interval), steps_(plan.steps) {
+        : rate_(plan.sample_rate), interval_(plan.interval), runs_(plan.runs), steps_(plan.steps) {
         const std::int64_t blocks = (plan.steps - 1) / plan.interval + 1;
         const auto multiples =
             level_multiples(static_cast<std::size_t>(std::min(blocks, plan.deck_levels)), plan.deck_ratio);
@@ -60,15 +64,16 @@ class deck_policy final : public spending_policy {
         for (std::size_t i = 0; i < multiples.size(); ++i)
             deck_.insert(deck_.end(), static_cast<std::size_t>(counts[i]),
                          card{multiples[i], std::min(plan.interval, plan.steps)});
-        level_ = calibrate(*bounding_accountant(plan), priced_phases(deck_, plan.sample_rate, plan.steps),
-                           plan.epsilon_budget, plan.delta);
+        level_ = calibrate(*bounding_accountant(plan), committed(), plan.epsilon_budget, plan.delta);
         for (card& each : deck_) each.noise_multiplier *= level_.noise_multiplier;
         dealt_.resize(deck_.size());
         if (!plan.ledger_deck.empty()) keep(plan.ledger_deck);
     }
     double initial_noise_multiplier() const override { return level_.noise_multiplier; }
     double epsilon_guaranteed() const override { return level_.epsilon; }
-    std::vector<phase> committed() const override { return priced_phases(deck_, rate_, steps_.planned()); }
+    std::vector<phase> committed() const override {
+        return repeat(priced_phases(deck_, rate_, steps_.planned()), runs_);
+    }
     std::vector<card> deck() const override { return deck_; }
 
     std::optional<grant> next(std::int64_t step, double requested) override {
@@ -134,7 +139,7 @@ class deck_policy final : public spending_policy {
     }
 
     double rate_;
-    std::int64_t interval_;
+    std::int64_t interval_, runs_;
     step_counter steps_;
     std::vector<card> deck_;  ///< ascending
     calibration level_{};

@@ -60,7 +60,8 @@ spending_plan to_spending_plan(const ledger_header& header) {
             .steps = header.steps,
             .interval = 1,
             .accountant = header.accountant,
-            .bands = header.bands};
+            .bands = header.bands,
+            .runs = header.runs};
 }
 
 std::vector<phase> ledger_content::phases(std::size_t count) const {

@@ -15,8 +15,11 @@
 
 namespace rldp::privacy {
 
+/// Runs that one budget pays for together, at most.
+inline constexpr std::int64_t most_runs = 100;
+
 struct ledger_header {
-    static constexpr int current_version = 4, oldest_version = 2;
+    static constexpr int current_version = 5, oldest_version = 2;
     int version = current_version;
     double delta = 0;            ///< of the contract: what the mechanism composes to and `padding_delta` together
     double padding_delta = 0;    ///< part of δ that pays for draws beyond the room of privacy.pad_batches; 0 without
@@ -33,11 +36,14 @@ struct ledger_header {
     publication held_out = publication::raw;  ///< of held-out units; version 2 knew nothing else
     look_plan looks = {};                     ///< priced at all of `delta`; none unless held_out is noised
     std::int64_t bands = 1;                   ///< of the noise (docs/privacy.md §14); before version 4 always 1
+    std::int64_t runs = 1;  ///< of this plan that all of this pays for (docs/privacy.md §15); before version 5 always 1
 
     /// δ that is left for the mechanism: what the policy must be priced at.
     double mechanism_delta() const { return delta - padding_delta; }
     /// What a step draws its group's units at: sample_rate, or bands times that.
     double step_rate() const;
+    /// Those of all its runs.
+    look_plan all_looks() const { return {looks.count * runs, looks.noise_multiplier}; }
     rldp::guarantee guarantee() const { return {semantics, insecure_reproducible, epsilon_guaranteed}; }
 };
 

@@ -76,6 +76,7 @@ std::string format(const ledger_header& header, std::string& hash) {
         line["looks"] = {{"count", header.looks.count}, {"noise_multiplier", header.looks.noise_multiplier}};
     }
     if (header.version >= 4) line["bands"] = header.bands;
+    if (header.version >= 5) line["runs"] = header.runs;
     return seal(std::move(line), hash);
 }
 
@@ -132,6 +133,7 @@ header_line parse_header(std::string_view text) try {
         line.at("looks").at("noise_multiplier").get_to(header.looks.noise_multiplier);
     }
     if (header.version >= 4) header.bands = to_integer(line.at("bands"));
+    if (header.version >= 5) header.runs = to_integer(line.at("runs"));
     const auto canonical = format(header, out.hash);
     check_canonical(text, line, canonical, out.hash);
     return out;
@@ -205,6 +207,8 @@ void validate(const ledger_header& header) {
     check_bands(header.bands, {header.sample_rate, header.steps, header.population}, "bands");
     refuse_unless(header.bands == 1 || header.policy == name_of(policy_kind::fixed),
                   fmt::format("{} bands beside policy {}, which is proven for one", header.bands, header.policy));
+    refuse_unless(header.runs >= 1 && header.runs <= most_runs,
+                  fmt::format("runs must be from 1 to {}, not {}", most_runs, header.runs));
     // Not finite only under as_published or without a budget, and then it says so.
     refuse_unless(header.epsilon_budget > 0, fmt::format("epsilon must be positive, not {}", header.epsilon_budget));
     refuse_unless(header.epsilon_guaranteed >= 0,

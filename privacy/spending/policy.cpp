@@ -34,11 +34,12 @@ double noise_of_looks(std::int64_t count, double epsilon, double delta) {
 namespace {
 
 /// Every step at z_0. Proof obligation: none beyond the accountant's, for nothing is chosen while training. In several
-/// bands what is priced is rounds, in each of which a unit takes part once at most.
+/// bands what is priced is rounds, in each of which a unit takes part once at most; of several runs, those of all.
 class fixed_policy final : public spending_policy {
   public:
     explicit fixed_policy(const spending_plan& plan)
         : rounds_(to_rounds(plan.bands, 1, plan.sample_rate, plan.steps)), steps_(plan.steps) {
+        rounds_.steps *= plan.runs;
         level_ = calibrate(*bounding_accountant(plan), {&rounds_, 1}, plan.epsilon_budget, plan.delta);
         rounds_.noise_multiplier = level_.noise_multiplier;
     }
@@ -59,10 +60,12 @@ class fixed_policy final : public spending_policy {
     }
 
   private:
-    phase rounds_;  ///< all of them, at z_0
+    phase rounds_;  ///< all of them, in all runs, at z_0
     step_counter steps_;
     calibration level_{};
 };
+
+constexpr std::int64_t most_steps_of_runs = 10'000'000;  // what accountants are made for
 
 void check(const spending_plan& plan) {
     // These may come from a ledger that somebody wrote.
@@ -74,6 +77,9 @@ void check(const spending_plan& plan) {
         refuse(fmt::format("plan: sample_rate {} must lie in (0, 1]", plan.sample_rate));
     if (plan.steps < 1) refuse(fmt::format("plan: steps {} must be at least 1", plan.steps));
     check_bands(plan.bands, {plan.sample_rate, plan.steps});
+    if (plan.runs < 1 || plan.runs > most_steps_of_runs / plan.steps)
+        refuse(fmt::format("plan: {} runs of {} steps; a budget pays for at least one and {:g} steps together",
+                           plan.runs, plan.steps, static_cast<double>(most_steps_of_runs)));
     require(plan.interval >= 1, "plan: the interval is at least 1");
     require(plan.deck_levels >= 1, "plan: a deck has at least one level");
     require(std::isfinite(plan.deck_ratio) && plan.deck_ratio >= 1, "plan: a deck's ratio is at least 1");
@@ -115,6 +121,11 @@ void check_range(std::int64_t step, const grant& granted, const noise_range& all
         refuse_replay(step, granted, fmt::format("it lies outside [{}, {}]", allowed.least, allowed.most));
 }
 
+std::vector<phase> repeat(std::vector<phase> phases, std::int64_t runs) {
+    for (auto& each : phases) each.steps *= runs;
+    return phases;
+}
+
 std::unique_ptr<spending_policy> make_policy(policy_kind kind, const spending_plan& plan) {
     check(plan);
     // A multiplier that is chosen while training: for noise in bands no proof is known to us.
@@ -123,6 +134,12 @@ std::unique_ptr<spending_policy> make_policy(policy_kind kind, const spending_pl
             fmt::format("noise.bands is {}, but noise.policy {} changes the noise while training, which is proven for "
                         "one band only; give noise.policy fixed, or noise.bands 1",
                         plan.bands, name_of(kind)));
+    // What one filter leaves, another may not have: of several runs together nothing is proven.
+    if (plan.runs > 1 && kind != policy_kind::fixed && kind != policy_kind::deck)
+        refuse(fmt::format(
+            "noise.policy {} chooses how much a step spends while training, and {} runs share one budget here, for "
+            "which that is not proven; give noise.policy fixed or deck",
+            name_of(kind), plan.runs));
     switch (kind) {
         case policy_kind::fixed:
             return std::make_unique<fixed_policy>(plan);

@@ -31,7 +31,7 @@ struct noise_range {
 // may depend on the other's releases. Priced apart at the same (ε, δ), both together are (ε, δ) for every unit of the
 // file.
 
-/// What a run commits to before its first look.
+/// What a run, or several together, commit to before their first look.
 struct look_plan {
     std::int64_t count = 0;       ///< looks at most
     double noise_multiplier = 0;  ///< of each, over the L2 norm of what a unit adds
@@ -63,6 +63,7 @@ struct spending_plan {
     std::int64_t deck_levels = 1;
     double deck_ratio = 1;
     std::int64_t bands = 1;  ///< of noise that is correlated over steps (docs/privacy.md §14); above 1 for fixed alone
+    std::int64_t runs = 1;   ///< of this plan that the budget pays for together (docs/privacy.md §15)
     /// A ledger's deck, for a run that is resumed: another processor calibrates with other last bits.
     std::vector<card> ledger_deck = {};
 };
@@ -79,8 +80,9 @@ class spending_policy {
     virtual double initial_noise_multiplier() const = 0;
     /// ε that holds from the first release on, however the run ends; +inf or a published figure under as_published.
     virtual double epsilon_guaranteed() const = 0;
-    /// Every step that may be charged, as a composition that dominates whatever order it is spent in. Empty where the
-    /// multipliers are chosen as the run goes: then epsilon_guaranteed() is all that can be said before.
+    /// Every step that may be charged, in all of the plan's runs, as a composition that dominates whatever order it is
+    /// spent in. Empty where the multipliers are chosen as the run goes: then epsilon_guaranteed() is all that can be
+    /// said before.
     virtual std::vector<phase> committed() const = 0;
     /// The cards of a policy that deals some.
     virtual std::vector<card> deck() const { return {}; }
@@ -93,14 +95,17 @@ class spending_policy {
     virtual void replay(std::int64_t step, const grant& granted) = 0;
 };
 
+/// The same steps once for each of so many runs.
+std::vector<phase> repeat(std::vector<phase> phases, std::int64_t runs);
+
 /// What a deck commits to: its cards, the one with the most noise shortened so that the steps are the plan's. That
 /// multiset dominates every order in which the deck can be dealt (deck.cpp).
 std::vector<phase> priced_phases(const std::vector<card>& deck, double sample_rate, std::int64_t steps);
 
 /// The kind published is as_published's free σ in [0.5 z_0, 2 z_0] under a gdp_clt budget: no guarantee. Requires an
 /// interval and levels of at least 1 and a ratio of at least 1. Errors: bad_input for another number out of range,
-/// bands that the plan or the policy does not admit, an accountant that is no upper bound (published alone always uses
-/// gdp_clt), a budget that no noise meets.
+/// bands or several runs that the plan or the policy does not admit, an accountant that is no upper bound (published
+/// alone always uses gdp_clt), a budget that no noise meets.
 std::unique_ptr<spending_policy> make_policy(policy_kind kind, const spending_plan& plan);
 
 }  // namespace rldp::privacy

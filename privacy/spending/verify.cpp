@@ -27,7 +27,8 @@ double price_of_deck(const ledger_header& header) {
     const auto price = make_accountant(header.accountant);
     if (!price->is_upper_bound())
         refuse(fmt::format("ledger: accountant {} can under-report and guarantees nothing", price->name()));
-    return price->epsilon(priced_phases(header.deck, header.sample_rate, header.steps), header.mechanism_delta());
+    return price->epsilon(repeat(priced_phases(header.deck, header.sample_rate, header.steps), header.runs),
+                          header.mechanism_delta());
 }
 
 double promised(const ledger_content& content) {
@@ -55,12 +56,13 @@ ledger_verdict verify(const ledger_content& content) {
         refuse(fmt::format("ledger: guaranteed ε {} exceeds the budget {} of the same header; do not rely on it",
                            header.epsilon_guaranteed, header.epsilon_budget));
     // The same (ε, δ) for the other side of the split, at all of δ (docs/privacy.md §13).
-    const double of_looks = header.guarantee().holds() ? compute_epsilon(header.looks, header.delta) : 0;
+    const double of_looks = header.guarantee().holds() ? compute_epsilon(header.all_looks(), header.delta) : 0;
     if (of_looks > header.epsilon_guaranteed * (1 + rounding))
-        refuse(fmt::format(
-            "ledger: {} looks at held-out units at noise multiplier {} compose to ε {} at δ {}, and the "
-            "header promises {}; do not rely on it",
-            header.looks.count, header.looks.noise_multiplier, of_looks, header.delta, header.epsilon_guaranteed));
+        refuse(
+            fmt::format("ledger: {} looks at held-out units at noise multiplier {} compose to ε {} at δ {}, and the "
+                        "header promises {}; do not rely on it",
+                        header.all_looks().count, header.looks.noise_multiplier, of_looks, header.delta,
+                        header.epsilon_guaranteed));
     const auto phases = content.phases();
     return {recomputed, of_looks,
             phases.empty() ? 0 : make_accountant(header.accountant)->epsilon(phases, header.mechanism_delta())};

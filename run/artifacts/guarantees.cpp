@@ -54,11 +54,12 @@ void add_sound(const run_summary& s, guarantees& out) {
         out.headline = "<b>No guarantee.</b> The committed ε is not finite.";
         return;
     }
-    out.headline =
-        fmt::format("Everything this run published is <b>(ε, δ)-differentially private with ε = {}, δ = {}</b> for {}.",
-                    readable(s.epsilon_guaranteed), readable(s.delta),
-                    s.held_out == publication::raw ? "its training units; held-out units have no protection"
-                                                   : privacy::protected_by(s.held_out));
+    out.headline = fmt::format(
+        "Everything {} published is <b>(ε, δ)-differentially private with ε = {}, δ = {}</b> for {}.",
+        s.runs == 1 ? std::string("this run") : fmt::format("this run and the {} others of its tuning", s.runs - 1),
+        readable(s.epsilon_guaranteed), readable(s.delta),
+        s.held_out == publication::raw ? "its training units; held-out units have no protection"
+                                       : privacy::protected_by(s.held_out));
     out.holds = {
         fmt::format("Whatever trained weights, ledger, metrics and this page together tell about {} "
                     "obeys the bound, when {} is added or removed.",

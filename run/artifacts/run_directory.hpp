@@ -49,6 +49,8 @@ struct run_directory {
     std::filesystem::path book() const {
         return trusted_side() / "book.json";
     }  ///< the last start, for the budget book
+    /// The last start, for the account of a tuning that it is a run of.
+    std::filesystem::path account_mark() const { return trusted_side() / "account.json"; }
     std::filesystem::path trace() const { return trusted_side() / "trace.safetensors"; }
     std::filesystem::path audit() const { return trusted_side() / "audit"; }
     std::filesystem::path audit_json() const { return audit() / "audit.json"; }

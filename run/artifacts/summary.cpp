@@ -105,6 +105,7 @@ std::string to_json(const run_summary& s) {
     for (const auto& [name, value] : s.upper_bound) out["upper_bound"][name] = value;
     out["sample_rate"] = json_number(s.sample_rate);
     out["bands"] = s.bands;
+    out["runs"] = s.runs;
     out["method"] = s.method;
     out["policy"] = s.policy;
     out["deck"] = json::array();
@@ -167,6 +168,7 @@ run_summary parse_summary(const std::string& text) try {
     for (const auto& [name, value] : in.at("upper_bound").items()) s.upper_bound[name] = value.get<bool>();
     s.sample_rate = number_from(in.at("sample_rate"));
     s.bands = in.contains("bands") ? to_integer(in["bands"]) : 1;  // of an earlier version
+    s.runs = in.contains("runs") ? to_integer(in["runs"]) : 1;     // likewise
     s.method = in.value("method", "");
     in.at("policy").get_to(s.policy);
     for (const auto& level : in.at("deck"))

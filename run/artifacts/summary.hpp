@@ -87,6 +87,7 @@ struct run_summary {
     std::map<std::string, bool> upper_bound;      ///< per accountant
     double sample_rate = 0;
     std::int64_t bands = 1;  ///< of the noise
+    std::int64_t runs = 1;   ///< of a tuning, that the guarantee is for together
     std::vector<std::pair<double, std::int64_t>>
         deck;            ///< noise multiplier and planned steps of each level; empty without
     std::string method;  ///< empty in summaries of version 0.1.0's first runs

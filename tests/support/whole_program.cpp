@@ -10,10 +10,10 @@ namespace {
 
 /// Of rldp and of rldp-torch.
 const std::vector<app::declaration> every_command = {
-    app::add_init,     app::add_run,       app::add_compare, app::add_sweep,     app::add_check, app::add_pretrain,
-    app::add_tokenize, app::add_generate,  app::add_merge,   app::add_monitor,   app::add_audit, app::add_ledger,
-    app::add_clean,    app::add_machine,   app::add_account, app::add_calibrate, app::add_key,   app::add_sign,
-    app::add_verify,   app::add_reference, app::add_version};
+    app::add_init,     app::add_run,      app::add_compare,   app::add_sweep,   app::add_tune,      app::add_check,
+    app::add_pretrain, app::add_tokenize, app::add_generate,  app::add_merge,   app::add_monitor,   app::add_audit,
+    app::add_ledger,   app::add_clean,    app::add_machine,   app::add_account, app::add_calibrate, app::add_key,
+    app::add_sign,     app::add_verify,   app::add_reference, app::add_version};
 
 }  // namespace
 

@@ -45,7 +45,9 @@ inline privacy::ledger_header make_header(const config::run_config& config, cons
     out.held_out = config.eval.publish;
     out.looks.count = std::ssize(config::look_steps(config.eval.looks_made(), out.steps));
     if (out.looks.count > 0 && std::isfinite(out.epsilon_guaranteed))
-        out.looks.noise_multiplier = privacy::noise_of_looks(out.looks.count, out.epsilon_guaranteed, out.delta);
+        out.looks.noise_multiplier =
+            privacy::noise_of_looks(out.looks.count * config.privacy.runs, out.epsilon_guaranteed, out.delta);
+    out.runs = config.privacy.runs;
     return out;
 }
 
@@ -60,7 +62,8 @@ inline std::unique_ptr<privacy::spending_policy> make_spending_policy(const conf
          .interval = *config.rl.interval,
          .accountant = config.privacy.accountant,
          .deck_levels = config.noise.deck.levels,
-         .deck_ratio = config.noise.deck.ratio});
+         .deck_ratio = config.noise.deck.ratio,
+         .runs = config.privacy.runs});
 }
 
 /// The ledger of that configuration, every step charged but the last `missing`. Anyone can write one: no secret goes
@@ -103,6 +106,7 @@ inline eval::run_summary make_summary(const privacy::ledger_content& ledger) {
     out.held_out = header.held_out;
     out.looks = header.looks.count;
     out.looks_noise_multiplier = header.looks.noise_multiplier;
+    out.runs = header.runs;
     return out;
 }
 

@@ -156,7 +156,7 @@ TEST_CASE("whatever a file holds instead of a certificate, the answer is one lin
         CHECK(has(refused(text), "certificate.json: "));
     CHECK(has(refused(std::string(100000, '[')), "not a certificate"));
     CHECK(has(refused(edited(example(), [](auto& all) { all["contract"]["steps"] = 1e300; })), "no whole number"));
-    CHECK(has(refused(edited(example(), [](auto& all) { all["version"] = 6; })), "version 6"));
+    CHECK(has(refused(edited(example(), [](auto& all) { all["version"] = 7; })), "version 7"));
     std::mt19937 random(3);
     for (int i = 0; i < 2000; ++i) {
         auto text = whole;

@@ -148,7 +148,7 @@ TEST_CASE("every field that is edited is noticed, with the line's number") {
             ++edits;
         }
     }
-    CHECK(edits == 21 + 3 * 7);
+    CHECK(edits == 22 + 3 * 7);
 }
 
 TEST_CASE("lines that are removed, swapped, doubled, respelt or rewritten are noticed") {
@@ -216,15 +216,17 @@ TEST_CASE("a ledger of noise in bands counts rounds, charges the group's rate, a
     CHECK(has(refused([](auto& of) { of.population = 39; }), "fewer than 10 units"));
     CHECK(has(refused([](auto& of) { of.sample_rate = 0.3; }), "above 1"));
     CHECK(has(refused([](auto& of) { of.policy = "filter"; }), "policy filter"));
+    CHECK(has(refused([](auto& of) { of.runs = 0; }), "runs must be from 1 to 100"));
+    CHECK(has(refused([](auto& of) { of.runs = 101; }), "runs must be from 1 to 100"));
 }
 
 TEST_CASE("another version is refused by both names") {
     const scratch_directory dir;
     const auto path = dir / "ledger.jsonl";
-    put(path, "{\"version\":5,\"something\":\"new\"}\n");
+    put(path, "{\"version\":6,\"something\":\"new\"}\n");
     const auto text = refusal([&] { read_ledger(path); });
-    CHECK(has(text, "version 5"));
-    CHECK(has(text, "newer than 4"));
+    CHECK(has(text, "version 6"));
+    CHECK(has(text, "newer than 5"));
     put(path, "{\"version\":1}\n");
     CHECK(has(refusal([&] { read_ledger(path); }), "older than 2"));
     auto old = header(false);

@@ -71,6 +71,43 @@ TEST_CASE("fixed prices noise in bands as rounds, and no other policy takes band
     CHECK(has(refusal([&] { make_policy(kind::fixed, plan); }), "above 1"));
 }
 
+TEST_CASE("several runs of a plan cost what as many steps in one run do") {
+    for (const auto kind : {kind::fixed, kind::deck})
+        for (const std::int64_t bands : {1, 4}) {
+            if (kind == kind::deck && bands > 1) continue;
+            auto plan = usual();
+            plan.bands = bands;
+            const auto alone = make_policy(kind, plan);
+            plan.runs = 6;
+            const auto shared = make_policy(kind, plan);
+            CHECK(shared->initial_noise_multiplier() > alone->initial_noise_multiplier());
+            // Of all runs, by an accountant that knows no runs.
+            auto phases = shared->committed();
+            CHECK(make_accountant("pld")->epsilon(phases, plan.delta) ==
+                  Approx(shared->epsilon_guaranteed()).epsilon(1e-6));
+            CHECK(shared->epsilon_guaranteed() <= plan.epsilon_budget);
+            CHECK(shared->epsilon_guaranteed() == Approx(plan.epsilon_budget).epsilon(1e-3));
+            std::int64_t steps = 0;
+            for (const auto& each : phases) steps += each.steps;
+            CHECK(steps == 6 * plan.steps / bands);
+            // One run of them spends a sixth of that, and no more.
+            std::int64_t granted = 0;
+            for (std::int64_t step = 1; shared->next(step, shared->initial_noise_multiplier()); ++step) ++granted;
+            CHECK(granted == plan.steps);
+        }
+    auto six = usual(), long_one = usual();
+    six.runs = 6;
+    long_one.steps *= 6;
+    CHECK(make_policy(kind::fixed, six)->initial_noise_multiplier() ==
+          Approx(make_policy(kind::fixed, long_one)->initial_noise_multiplier()).epsilon(1e-12));
+    for (const auto other : {kind::filter, kind::published})
+        CHECK(has(refusal([&] { make_policy(other, six); }), "6 runs share one budget"));
+    six.runs = 0;
+    CHECK(has(refusal([&] { make_policy(kind::fixed, six); }), "0 runs of 1000 steps"));
+    six.runs = 10'001;
+    CHECK(has(refusal([&] { make_policy(kind::fixed, six); }), "10001 runs of 1000 steps"));
+}
+
 TEST_CASE("published: free within half and twice σ_0 under gdp_clt, and no guarantee") {
     const spending_plan p = usual();
     const auto policy = make_policy(kind::published, p);
