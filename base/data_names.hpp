@@ -16,11 +16,23 @@ inline bool is_synthetic(const std::string& path) {
     return path.starts_with(synthetic_prefix);
 }
 
+/// "template:N" in place of a path of public records: N made-up rows of the run's own template.
+inline constexpr std::string_view template_prefix = "template:";
+
+inline bool is_of_template(const std::string& path) {
+    return path.starts_with(template_prefix);
+}
+
+/// What stands in a path's place and names nobody's records.
+inline bool is_made_up(const std::string& path) {
+    return is_synthetic(path) || is_of_template(path);
+}
+
 // Data and models. What they are called, where their directories are the owner's business.
 
 /// "/secret/place/notes.csv.gz" is notes.csv.gz; made-up data are called as they are asked for.
 inline std::string without_directory(const std::string& path) {
-    return is_synthetic(path) ? path : std::filesystem::path(path).filename().string();
+    return is_made_up(path) ? path : std::filesystem::path(path).filename().string();
 }
 
 /// What the model in `directory` is called: on the Hugging Face Hub ("org/name") where that is its cache, which keeps a

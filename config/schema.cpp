@@ -196,9 +196,10 @@ void add_noise_and_clip(std::vector<key>& keys) {
     section(
         keys, "public.", [](auto& c) -> auto& { return c.public_data; })
         .add("path", &public_section::path,
-             location{"the path of a CSV, JSONL or text file, or synthetic:N[@WORLD]", is_synthetic}, "",
+             location{"the path of a CSV, JSONL or text file, synthetic:N[@WORLD] or template:N", is_made_up}, "",
              "Records that need no protection, of the private ones' kind: an adapter is trained on them beforehand, "
-             "without noise. Refused where it shares a record with data.path.",
+             "without noise. Refused where it shares a record with data.path. template:N makes up N rows of what "
+             "data.template's schema declares: they teach how a row is told.",
              "no public records")
         .add("use", &public_section::use, any_of<public_use>(), "",
              "What that is good for: training starts from that adapter; the medians of public gradient norms become "

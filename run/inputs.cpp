@@ -17,6 +17,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "data/chat/chat_template.hpp"
+#include "data/sources/narrative.hpp"
 #include "data/sources/records.hpp"
 #include "data/units/load_tokens.hpp"
 #include "data/units/record_net.hpp"
@@ -47,8 +48,12 @@ std::shared_ptr<const data::chat_template> load_chat_template(const config::read
 }  // namespace
 
 data::source public_source(const config::reading_spec& spec) {
+    // Made-up rows have the private ones' codes.
+    const auto codes = is_of_template(*spec.public_path) && !is_synthetic(spec.data.path)
+                           ? data::find_code_book_path(private_source(spec))
+                           : spec.data.ids_mapping;
     return {.path = *spec.public_path,
-            .ids_mapping = spec.data.ids_mapping,
+            .ids_mapping = codes,
             .narrative = spec.data.narrative,
             .group = std::nullopt,
             .made_up_seed = 2,  // not the rows that are trained on
@@ -61,6 +66,14 @@ data::source private_source(const config::reading_spec& spec) {
             .narrative = spec.data.narrative,
             .group = spec.group,
             .chat = load_chat_template(spec)};
+}
+
+std::optional<std::string> publish_template(const config::reading_spec& spec) {
+    if (!spec.data.narrative) return std::nullopt;
+    const auto text = read_file(*spec.data.narrative);
+    if (!data::parse_template(text, *spec.data.narrative).schema) return std::nullopt;
+    const auto codes = data::load_code_book(private_source(spec));
+    return data::publish_template(text, *spec.data.narrative, codes ? &*codes : nullptr);
 }
 
 void check_sources(const config::reading_spec& spec, bool without_data) {
@@ -84,7 +97,7 @@ class public_records {
   public:
     explicit public_records(const config::reading_spec& spec) {
         // Made-up records are nobody's, also where some happen to be worded as a person's.
-        if (!spec.public_path || is_synthetic(*spec.public_path) || is_synthetic(spec.data.path)) return;
+        if (!spec.public_path || is_made_up(*spec.public_path) || is_synthetic(spec.data.path)) return;
         path_ = *spec.public_path;
         std::error_code absent;
         if (std::filesystem::equivalent(path_, spec.data.path, absent)) refuse_it();

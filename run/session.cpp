@@ -358,6 +358,7 @@ opened_run create_run(const config::run_config& given, const std::filesystem::pa
     const auto header = make_header(spec, ready.plan, *policy, test_hooks::data_hmac(key.hmac(ready.data.digest)));
     key.save(partial.key());
     eval::write_configuration(partial, spec.config);
+    if (const auto published = publish_template(spec)) write_file(partial.row_template(), *published);
     const auto who = toss_membership(spec, ready.data, key);
     write_file(partial.membership(), eval::to_json(who));
     auto ledger = privacy::ledger::create(partial.ledger(), header);

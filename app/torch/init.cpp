@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <optional>
@@ -27,7 +28,7 @@ namespace fs = std::filesystem;
 
 struct init_arguments {
     std::string data, model, out, person, target;
-    std::vector<std::string> left_out, kept;
+    std::vector<std::string> left_out, kept, types;
     std::optional<std::int64_t> population, max_tokens;
     double epsilon = 4;
     bool record = false, force = false;
@@ -101,6 +102,7 @@ std::string suggested(const actors::first_config& made, const actors::first_requ
     for (const auto& name : asked.hints.left_out) out += " --leave-out " + shell_word(name);
     for (const auto& name : advice.columns.say_nothing) out += " --leave-out " + shell_word(name);
     for (const auto& name : asked.hints.kept) out += " --keep-identifier " + shell_word(name);
+    for (const auto& type : asked.hints.types) out += " --type " + shell_word(type);
     if (asked.epsilon != 4) out += fmt::format(" --epsilon {:g}", asked.epsilon);
     return out + " --out " + shell_word(asked.config.string()) + (asked.overwrite ? " --force" : "");
 }
@@ -133,6 +135,17 @@ void print_readings(const actors::first_config& made) {
     for (const auto& [what, value] : all) say("  PRIVATE: {:<24}{}\n", what, value);
 }
 
+/// What rldp synthesize asks for: types that only the owner may declare, for a range or a rare value tells of somebody.
+void print_kinds(const actors::first_config& made, const actors::first_request& asked) {
+    if (made.found.has_text || made.found.has_chats) return;
+    for (const auto& column : made.found.columns) {
+        const bool told = column.role == data::column_role::rendered || column.role == data::column_role::free_text;
+        const bool declared = std::any_of(asked.hints.types.begin(), asked.hints.types.end(),
+                                          [&](const auto& type) { return type.starts_with(column.name + "="); });
+        if (told && !declared) say("  {:<24}{}: {}\n", "a type (--type)", column.name, column.seen);
+    }
+}
+
 /// Private: nothing of it is written anywhere.
 void print_advice(const actors::first_config& made, const actors::first_request& asked) {
     const auto& advice = made.advice;
@@ -149,6 +162,7 @@ void print_advice(const actors::first_config& made, const actors::first_request&
                               advice.median_tokens, advice.most_tokens, advice.looked_at, advice.max_tokens));
     if (advice.columns.target) row("could be guessed", *advice.columns.target + " has a few values");
     for (const auto& name : advice.columns.say_nothing) row("says nothing", name + " is empty or always the same");
+    print_kinds(made, asked);
     say("  {}\n", suggested(made, asked));
 }
 
@@ -204,15 +218,16 @@ int init(const init_arguments& given) {
     if (given.record && !given.person.empty() && given.person != "none")
         refuse("init: --record protects each record by itself, --person all of one person's; give one of them");
     const fs::path config = given.out.empty() ? bare_name(given.data) + ".json" : given.out;
-    actors::first_request asked{.data = given.data,
-                                .model = given.model,
-                                .config = config,
-                                .table_template = fs::path(config).replace_extension(".template.json"),
-                                .epsilon = given.epsilon,
-                                .hints = {.person = {}, .left_out = given.left_out, .kept = given.kept},
-                                .population = given.population,
-                                .max_tokens = given.max_tokens,
-                                .overwrite = given.force};
+    actors::first_request asked{
+        .data = given.data,
+        .model = given.model,
+        .config = config,
+        .table_template = fs::path(config).replace_extension(".template.json"),
+        .epsilon = given.epsilon,
+        .hints = {.person = {}, .left_out = given.left_out, .kept = given.kept, .types = given.types},
+        .population = given.population,
+        .max_tokens = given.max_tokens,
+        .overwrite = given.force};
     if (given.record) asked.hints.person = "none";
     if (!given.person.empty()) asked.hints.person = given.person;
     if (!given.target.empty()) asked.hints.target = given.target;
@@ -254,6 +269,12 @@ void add_init(CLI::App& program, action& chosen) {
         ->add_option("--keep-identifier", given->kept,
                      "column that is told although its name is an identifier's: its values stand in what is learned; "
                      "repeatable")
+        ->allow_extra_args(false);
+    command
+        ->add_option("--type", given->types,
+                     "what a column's values may be, for rldp synthesize: age=integer:0:120 price=number:0:100:0.01 "
+                     "sex=category:female,male seen=date:2019-01-01:2024-12-31 icd=code:[A-Z][0-9]{2} note=text:200; "
+                     "public, and repeatable")
         ->allow_extra_args(false);
     command->add_option("--target", given->target, "column to be guessed in held-out records at the end; or none");
     command->add_option("--epsilon", given->epsilon, "budget (default 4)");

@@ -133,6 +133,34 @@ column_rule read_column(const std::string& name, const node& column, const node&
     return out;
 }
 
+/// "columns" of the template.
+void read_columns(const node& root, row_template& out) {
+    const auto columns = root.child("columns");
+    for (const auto& [name, rule] : columns.raw().items()) {
+        if (name == out.record || name == out.person || out.leave_out.contains(name))
+            refuse(columns.place(name) + "the column is an identifier or left out, so it can't have a rule");
+        out.columns.emplace(name, read_column(name, columns.child(name), root, out.clause));
+    }
+}
+
+/// That it names no column that is not told, and that no rule is without effect.
+void check_schema(const row_template& how) {
+    if (!how.schema) return;
+    const auto fail = [&](const std::string& what) { refuse(fmt::format("{}: schema: {}", how.file, what)); };
+    for (const auto& column : *how.schema) {
+        if (column.name == how.record || column.name == how.person || how.leave_out.contains(column.name))
+            fail(fmt::format("column \"{}\" is an identifier or left out; it is never told", column.name));
+        const auto* category = std::get_if<category_type>(&column.type);
+        const auto rule = how.columns.find(column.name);
+        if (category && category->all_codes && (rule == how.columns.end() || !rule->second.codes))
+            fail(fmt::format("column \"{}\" has \"codes\" for its values, and no code table; name it under columns",
+                             column.name));
+    }
+    for (const auto& [name, rule] : how.columns)
+        if (!how.tells(name)) fail(fmt::format("column \"{}\" has a rule and is not in it; add it", name));
+    if (how.only_named) fail("\"only_named\" has no effect beside it; remove one");
+}
+
 json parse_json(const std::string& text, const std::string& file) {
     if (const auto flaw = find_flaw(text)) refuse(file + ": " + describe_flaw(*flaw, text));
     return json::parse(text);
@@ -167,7 +195,7 @@ row_template parse_template(const std::string& text, const std::string& file) {
     const auto value = parse_json(checked_text(text, file), file);
     const node root(value, file, "");
     root.allow_only({"record", "person", "leave_out", "only_named", "opening", "missing", "unknown", "clause", "values",
-                     "columns"});
+                     "columns", "schema"});
     row_template out;
     out.file = file;
     out.record = root.text("record");
@@ -178,16 +206,11 @@ row_template parse_template(const std::string& text, const std::string& file) {
     out.missing = root.has("missing") ? root.list("missing") : decltype(out.missing){"", "?", "None", "NULL"};
     out.unknown = root.text("unknown").value_or("unknown");
     out.clause = root.clause("clause", any_value).value_or(*pattern::parse("{label} is {value}.", any_value));
-    if (!root.has("columns")) return out;
-    const auto columns = root.child("columns");
-    for (const auto& [name, rule] : columns.raw().items()) {
-        if (name == out.record || name == out.person || out.leave_out.contains(name))
-            refuse(columns.place(name) + "the column is an identifier or left out, so it can't have a rule");
-        out.columns.emplace(name, read_column(name, columns.child(name), root, out.clause));
-    }
+    if (root.has("schema")) out.schema = read_schema(root.at("schema"), file);
+    if (root.has("columns")) read_columns(root, out);
+    check_schema(out);
     return out;
 }
-
 namespace {
 
 /// Bounds of "[60-70)", with either kind of bracket at either end.
@@ -216,24 +239,34 @@ void pattern::append(std::string& out, const filling& with, std::vector<text_ran
 
 bool row_template::tells(std::string_view column) const {
     if (column == record || column == person || leave_out.contains(column)) return false;
+    if (schema) return std::any_of(schema->begin(), schema->end(), [&](const auto& one) { return one.name == column; });
     return !only_named || columns.contains(column);
 }
 
 bool row_template::tells_values_of(std::string_view column) const {
     const auto rule = columns.find(column);
-    const bool declared = rule != columns.end() && (rule->second.codes || !rule->second.values.empty());
-    return tells(column) && !declared;
+    const bool listed = rule != columns.end() && (rule->second.codes || !rule->second.values.empty());
+    const bool declared = schema && std::any_of(schema->begin(), schema->end(), [&](const auto& one) {
+                              return one.name == column && std::holds_alternative<category_type>(one.type);
+                          });
+    return tells(column) && !listed && !declared;
 }
 
 row_renderer::row_renderer(const row_template& how, const table& rows, const code_book* codes)
     : how_(how), rows_(rows) {
     check_columns();
-    for (std::size_t c = 0; c < rows.columns().size(); ++c) {
-        const auto& name = rows.columns()[c];
-        if (!how.tells(name)) continue;
-        const auto& rule = find_column_rule(name);
-        fields_.push_back({c, &rule, codes && rule.codes ? &find_meanings(name, *rule.codes, *codes) : nullptr});
+    if (how.schema) {
+        for (const auto& column : *how.schema) add_field(*rows.find(column.name), codes);
+        return;
     }
+    for (std::size_t c = 0; c < rows.columns().size(); ++c)
+        if (how.tells(rows.columns()[c])) add_field(c, codes);
+}
+
+void row_renderer::add_field(std::size_t column, const code_book* codes) {
+    const auto& name = rows_.columns()[column];
+    const auto& rule = find_column_rule(name);
+    fields_.push_back({column, &rule, codes && rule.codes ? &find_meanings(name, *rule.codes, *codes) : nullptr});
 }
 
 void row_renderer::check_columns() const {
@@ -246,6 +279,8 @@ void row_renderer::check_columns() const {
     if (how_.person) need(*how_.person);
     for (const auto& column : how_.leave_out) need(column);
     for (const auto& column : how_.columns) need(column.first);
+    if (how_.schema)
+        for (const auto& column : *how_.schema) need(column.name);
 }
 
 const column_rule& row_renderer::find_column_rule(const std::string& column) {
@@ -328,6 +363,35 @@ void row_renderer::refuse_value(const field& which, std::size_t row, const std::
     refuse_at(rows_.file(), rows_.line(row),
               fmt::format("column \"{}\" is not {}; mend the row, or change the column's rule in {}",
                           rows_.columns()[which.column], need, how_.file));
+}
+
+std::string publish_template(const std::string& text, const std::string& file, const code_book* codes) {
+    const auto how = parse_template(text, file);
+    auto out = nlohmann::ordered_json::parse(text);
+    for (const auto& [name, rule] : how.columns) {
+        if (!rule.codes) continue;
+        auto& written = out["columns"][name];
+        written.erase("codes");
+        if (!codes) continue;  // codes stay codes
+        const auto table = codes->find(*rule.codes);
+        if (table == codes->end())
+            refuse(fmt::format("{}: columns.{}.codes: the code book has no table \"{}\"", file, name, *rule.codes));
+        auto told = nlohmann::ordered_json::object(), known = nlohmann::ordered_json::array();
+        std::set<std::string> seen = {how.unknown};  // of codes that are told alike one is enough, of unknown ones none
+        for (const auto& [code, meaning] : table->second) {
+            const auto said = rule.values.find(meaning);
+            const auto word = said != rule.values.end()       ? said->second
+                              : how.missing.contains(meaning) ? how.unknown
+                                                              : meaning;
+            told[code] = word;
+            if (seen.insert(word).second) known.push_back(code);
+        }
+        written["values"] = std::move(told);
+        for (auto& column : out["schema"])
+            if (column["column"] == name && column.value("category", nlohmann::ordered_json()) == "codes")
+                column["category"] = known;
+    }
+    return out.dump(2) + "\n";
 }
 
 }  // namespace rldp::data

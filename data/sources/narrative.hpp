@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/sources/schema.hpp"
 #include "data/sources/tables.hpp"
 #include "data/sources/text.hpp"
 
@@ -52,8 +53,9 @@ struct column_rule {
 
 /// Template keys: "record", "person", "leave_out", "only_named", "opening", "missing", "unknown", "clause", "values"
 /// (named word lists) and "columns": {name: {"label", "clause", "values" (word list or its name), "sentences", "codes",
-/// "count" {"zero", "one", "many"}, "range", "decimal" (","; numbers are told with a point)}}. Columns of the table
-/// that it does not name read through "clause", or are left out.
+/// "count" {"zero", "one", "many"}, "range", "decimal" (","; numbers are told with a point)}} and "schema"
+/// (see read_schema). Columns of the table that it does not name read through "clause", or are left out. With a schema
+/// its columns are told, in its order, and no others.
 struct row_template {
     std::string file;
     std::optional<std::string> record;  ///< key of the row; never verbalised
@@ -65,6 +67,7 @@ struct row_template {
     std::string unknown;
     pattern clause;
     std::map<std::string, column_rule, std::less<>> columns;
+    std::optional<std::vector<column_schema>> schema = {};
 
     /// Whether the column has a clause in a record's text.
     bool tells(std::string_view column) const;
@@ -77,7 +80,11 @@ row_template read_template(const std::string& path);
 /// The same from text; `file` names it in messages.
 row_template parse_template(const std::string& json, const std::string& file);
 
-/// Verbalises the rows of one table, fields in table order.
+/// The template as anybody may have it: its text, with what the code tables that it names say in their place. Errors:
+/// bad_input where the book lacks one.
+std::string publish_template(const std::string& json, const std::string& file, const code_book* codes);
+
+/// Verbalises the rows of one table, fields in the schema's order, else in the table's.
 class row_renderer {
   public:
     /// `codes` may be null: then codes stay codes. Keeps references to all three. Errors: bad_input where the table
@@ -98,6 +105,7 @@ class row_renderer {
     };
 
     void check_columns() const;
+    void add_field(std::size_t column, const code_book* codes);
     const column_rule& find_column_rule(const std::string& column);
     const words& find_meanings(const std::string& column, const std::string& name, const code_book& codes) const;
     std::string_view decode(const field& which, std::string_view value, std::size_t row) const;

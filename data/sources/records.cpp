@@ -11,9 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/data_names.hpp"
 #include "base/error.hpp"
 #include "data/sources/column_names.hpp"
 #include "data/sources/json_lines.hpp"
+#include "data/sources/made_up_rows.hpp"
 #include "data/sources/narrative.hpp"
 #include "data/sources/records.hpp"
 #include "data/sources/synthetic.hpp"
@@ -143,19 +145,14 @@ class table_block : public record_block {
     std::optional<key_column> record_key_, group_key_;
 };
 
-std::optional<code_book> find_code_book(const source& from) {
-    const auto path = find_code_book_path(from);
-    return path ? std::optional(read_code_book(*path)) : std::nullopt;
-}
-
-std::shared_ptr<const reading> load_reading(const source& from, bool synthetic) {
+std::shared_ptr<const reading> load_reading(const source& from) {
     if (!from.narrative)
         refuse(from.path +
                ": a table needs data.template, the JSON file that turns rows into prose "
                "(config/narrative-uci.json for the UCI table)");
     auto out = std::make_shared<reading>();
     out->how = read_template(*from.narrative);
-    out->codes = synthetic && !from.ids_mapping ? std::optional(synthetic_code_book()) : find_code_book(from);
+    out->codes = load_code_book(from);
     out->group = from.group;
     return out;
 }
@@ -214,6 +211,7 @@ class table_stream : public record_stream {
     static std::optional<table> take(csv_stream& from) { return from.next(); }
     static std::optional<table> take(json_table_stream& from) { return from.next(); }
     static std::optional<table> take(synthetic_stream& from) { return from.next(4096); }
+    static std::optional<table> take(made_up_stream& from) { return from.next(4096); }
 
     std::string path_;
     std::shared_ptr<const reading> read_;
@@ -299,21 +297,27 @@ data_kind kind_of_data(const std::string& path) {
 }
 
 std::unique_ptr<record_stream> open_records(const source& from) {
-    if (from.chat && (parse_synthetic(from.path) || kind_of_data(from.path) != data_kind::json_lines))
+    if (from.chat && (is_made_up(from.path) || kind_of_data(from.path) != data_kind::json_lines))
         refuse(from.path + ": data.chat asks for JSON lines, each with \"messages\"; give a .jsonl file");
     if (const auto made_up = parse_synthetic(from.path)) {
-        auto read = load_reading(from, true);
+        auto read = load_reading(from);
         return std::make_unique<table_stream<synthetic_stream>>(
             from, read, std::make_unique<synthetic_stream>(*made_up, from.made_up_seed));
     }
+    if (const auto rows = parse_template_rows(from.path)) {
+        auto read = load_reading(from);
+        const auto* codes = read->codes ? &*read->codes : nullptr;
+        return std::make_unique<table_stream<made_up_stream>>(
+            from, read, std::make_unique<made_up_stream>(read->how, codes, *rows, from.made_up_seed));
+    }
     const auto kind = kind_of_data(from.path);
     if (kind == data_kind::table) {
-        auto read = load_reading(from, false);
+        auto read = load_reading(from);
         return std::make_unique<table_stream<csv_stream>>(from, read, std::make_unique<csv_stream>(from.path));
     }
     const bool json = kind == data_kind::json_lines;
     if (json && from.narrative)
-        return std::make_unique<table_stream<json_table_stream>>(from, load_reading(from, false),
+        return std::make_unique<table_stream<json_table_stream>>(from, load_reading(from),
                                                                  std::make_unique<json_table_stream>(from.path));
     if (from.narrative) refuse(from.path + ": plain text has no columns for data.template; remove it");
     if (!json && from.group)
@@ -325,6 +329,12 @@ std::optional<std::string> find_code_book_path(const source& from) {
     if (from.ids_mapping) return from.ids_mapping;
     const auto beside = std::filesystem::path(from.path).replace_filename("IDs_mapping.csv");
     return std::filesystem::exists(beside) ? std::optional(beside.string()) : std::nullopt;
+}
+
+std::optional<code_book> load_code_book(const source& from) {
+    if (is_made_up(from.path) && !from.ids_mapping) return synthetic_code_book();
+    const auto path = find_code_book_path(from);
+    return path ? std::optional(read_code_book(*path)) : std::nullopt;
 }
 
 void for_each_record(record_stream& from, int threads, const record_walk& walk) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/chat/chat_template.hpp"
+#include "data/sources/tables.hpp"
 #include "data/sources/text.hpp"
 
 namespace rldp::data {
@@ -23,7 +24,7 @@ void in_parallel(int threads, std::size_t count, const std::function<void(std::s
 // memory all at once.
 
 struct source {        ///< where the records come from; see config::data_section
-    std::string path;  ///< CSV, TSV, JSONL, text, packed or not, "synthetic:N" or "synthetic:N@WORLD"
+    std::string path;  ///< CSV, TSV, JSONL, text, packed or not, "synthetic:N", "synthetic:N@WORLD" or "template:N"
     std::optional<std::string> ids_mapping;
     std::optional<std::string> narrative;  ///< path of the template
     std::optional<std::string> group;      ///< key column of the unit; absent: every record is a unit
@@ -66,6 +67,9 @@ std::unique_ptr<record_stream> open_records(const source& from);
 
 /// The code book that `from` names, or IDs_mapping.csv beside the table; none where that is not there.
 std::optional<std::string> find_code_book_path(const source& from);
+
+/// It, read; of made-up encounters their own.
+std::optional<code_book> load_code_book(const source& from);
 
 // Walks. Through a source: the next block is made while several threads work on the records of one.
 

@@ -3,12 +3,14 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <numeric>
 
 #include "base/data_names.hpp"
 #include "base/error.hpp"
 #include "data/sources/json_lines.hpp"
+#include "data/sources/schema.hpp"
 #include "data/sources/tables.hpp"
 #include "data/sources/text.hpp"
 #include "data/survey/survey.hpp"
@@ -27,9 +29,25 @@ void column_watch::see(std::string_view value) {
     const bool comma = with_decimal_point(value).has_value();
     if (comma) ++decimal_commas_;
     if (comma || is_plain_number(value))
-        ++numbers_;
+        see_number(comma ? *with_decimal_point(value) : std::string(value));
     else if (words_.size() < 2)
         words_.insert(hash);
+}
+
+void column_watch::see_number(const std::string& value) {
+    const double number = std::strtod(value.c_str(), nullptr);
+    lowest_ = numbers_ == 0 ? number : std::min(lowest_, number);
+    highest_ = numbers_ == 0 ? number : std::max(highest_, number);
+    ++numbers_;
+    if (const auto point = value.find('.'); point != std::string::npos)
+        decimals_ = std::max(decimals_, value.size() - point - 1);
+}
+
+std::string column_watch::describe() const {
+    if (present_ > 0 && numbers_ == present_)
+        return decimals_ == 0 ? fmt::format("whole numbers from {} to {}", lowest_, highest_)
+                              : fmt::format("numbers from {} to {}, {} decimals at most", lowest_, highest_, decimals_);
+    return fmt::format("{}{} values", seen_.size() == most_distinct ? "at least " : "", seen_.size());
 }
 
 bool column_watch::says_nothing() const {
@@ -171,6 +189,7 @@ survey profile_data(const std::string& path, const profile_hints& hints) {
         out.columns[i].decimal_commas = seen[i].decimal_commas();
         out.columns[i].words_among_numbers = seen[i].words_among_numbers();
         out.columns[i].taken_for_none = taken_for_none(seen[i]);
+        out.columns[i].seen = seen[i].describe();
     }
     name_columns(out, path);
     find_person(out, hints);
@@ -205,7 +224,73 @@ profile_advice advise_columns(const survey& found) {
     return out;
 }
 
-std::string template_for(const survey& found, const std::string& path) {
+namespace {
+
+std::vector<std::string> split_at(std::string_view text, char mark) {
+    std::vector<std::string> out;
+    for (;;) {
+        const auto end = std::min(text.find(mark), text.size());
+        out.emplace_back(text.substr(0, end));
+        if (end == text.size()) return out;
+        text.remove_prefix(end + 1);
+    }
+}
+
+/// What the owner says of a type, as the schema's keys; what is wrong with them read_schema says.
+nlohmann::ordered_json read_type(const std::string& said) {
+    const auto equals = said.find('='), colon = said.find(':', equals == std::string::npos ? 0 : equals);
+    if (equals == std::string::npos || colon == std::string::npos)
+        refuse(fmt::format("--type {}: write COLUMN=KIND:WHAT, such as age=integer:0:120 or sex=category:female,male",
+                           said));
+    const auto kind = said.substr(equals + 1, colon - equals - 1), what = said.substr(colon + 1);
+    nlohmann::ordered_json out = {{"column", said.substr(0, equals)}};
+    const auto number = [&](const std::string& text) {
+        auto read = nlohmann::ordered_json::parse(text, nullptr, false);
+        if (!read.is_number()) refuse(fmt::format("--type {}: \"{}\" is no number", said, text));
+        return read;
+    };
+    const auto words = split_at(what, kind == "category" ? ',' : ':');
+    if (kind == "category") {
+        out[kind] = words;
+    } else if (kind == "code") {
+        out[kind] = what;
+    } else if (kind == "text" && words.size() == 1) {
+        out[kind] = number(words[0]);
+    } else if ((kind == "integer" && words.size() == 2) || (kind == "number" && words.size() == 3)) {
+        out[kind] = {number(words[0]), number(words[1])};
+        if (kind == "number") out["step"] = number(words[2]);
+    } else if (kind == "date" && (words.size() == 2 || words.size() == 3)) {
+        out[kind] = {words[0], words[1]};
+        if (words.size() == 3) out["format"] = words[2];
+    } else {
+        refuse(fmt::format(
+            "--type {}: kinds are category:A,B integer:LOW:HIGH number:LOW:HIGH:STEP date:FIRST:LAST code:PATTERN "
+            "text:CHARACTERS",
+            said));
+    }
+    return out;
+}
+
+nlohmann::ordered_json make_schema(const survey& found, const std::vector<std::string>& types) {
+    auto out = nlohmann::ordered_json::array();
+    for (const auto& column : found.columns)
+        if (column.role == column_role::rendered || column.role == column_role::free_text)
+            out.push_back({{"column", column.name}});
+    for (const auto& said : types) {
+        auto type = read_type(said);
+        const auto place =
+            std::find_if(out.begin(), out.end(), [&](const auto& one) { return one["column"] == type["column"]; });
+        if (place == out.end()) refuse(fmt::format("--type {}: no column of that name is told", said));
+        if (place->size() > 1) refuse(fmt::format("--type {}: the column has a type already", said));
+        *place = std::move(type);
+    }
+    if (!out.empty()) read_schema(nlohmann::json(out), "--type");
+    return out;
+}
+
+}  // namespace
+
+std::string template_for(const survey& found, const std::string& path, const std::vector<std::string>& types) {
     nlohmann::ordered_json out = nlohmann::ordered_json::object();
     if (const auto* person = found.find(column_role::person)) out["person"] = person->name;
     auto& left_out = out["leave_out"] = nlohmann::ordered_json::array();
@@ -226,6 +311,7 @@ std::string template_for(const survey& found, const std::string& path) {
             columns[column.name] = {{"label", make_label(column.name)}};
     }
     if (columns.empty()) out.erase("columns");
+    if (auto schema = make_schema(found, types); !schema.empty()) out["schema"] = std::move(schema);
     return out.dump(2) + "\n";
 }
 

@@ -31,15 +31,20 @@ class column_watch {
     std::size_t distinct() const { return seen_.size(); }
     /// How many records have each of values_for_none.
     const std::array<std::size_t, values_for_none.size()>& missing() const { return missing_; }
+    /// Private: "whole numbers from 0 to 97", "3 values".
+    std::string describe() const;
     /// Values that are numbers with a decimal comma, of those that are there.
     std::size_t decimal_commas() const { return decimal_commas_; }
     /// Records that have the one word that stands among numbers, where most of the others are numbers; else 0.
     std::size_t words_among_numbers() const;
 
   private:
+    void see_number(const std::string& value);
+
     static constexpr std::size_t most_distinct = 2'000'000;
 
-    std::size_t present_ = 0, numbers_ = 0, decimal_commas_ = 0;
+    std::size_t present_ = 0, numbers_ = 0, decimal_commas_ = 0, decimals_ = 0;
+    double lowest_ = 0, highest_ = 0;  ///< of the numbers
     std::array<std::size_t, values_for_none.size()> missing_{};
     std::unordered_set<std::uint64_t> seen_, words_;  ///< hashes; of words no more than a few
 };
@@ -64,6 +69,7 @@ struct column_facts {
     /// that are taken for none, but for those of punctuation alone.
     std::size_t decimal_commas = 0, words_among_numbers = 0;
     std::vector<std::pair<std::string, std::size_t>> taken_for_none = {};
+    std::string seen = {};  ///< private: what kind of values, and how many
 };
 
 struct survey {
@@ -94,13 +100,17 @@ struct profile_hints {
     std::optional<std::string> target = {};  ///< a column, or "none"
     std::vector<std::string> left_out = {};  ///< columns
     std::vector<std::string> kept = {};      ///< identifiers that are rendered all the same
+    /// Types of columns: "sex=category:female,male", "age=integer:0:120", "price=number:0:100:0.01" (the step),
+    /// "seen=date:2019-01-01:2024-12-31", "icd=code:[A-Z][0-9]{2}", "note=text:200".
+    std::vector<std::string> types = {};
 };
 
 /// Reads the whole file. Errors: bad_input as open_records, and for a hint that is no column.
 survey profile_data(const std::string& path, const profile_hints& hints);
 
-/// A template of config/narrative-diamonds.json's kind for what was found, as JSON text. Only for tables, and for JSON
-/// lines without "text".
-std::string template_for(const survey& found, const std::string& path);
+/// A template of config/narrative-diamonds.json's kind for what was found, as JSON text, with a schema of the columns
+/// that are told and the types that the owner says. Only for tables, and for JSON lines without "text". Errors:
+/// bad_input for a type that is none, or whose column is not told.
+std::string template_for(const survey& found, const std::string& path, const std::vector<std::string>& types = {});
 
 }  // namespace rldp::data

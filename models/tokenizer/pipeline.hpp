@@ -83,6 +83,7 @@ class pipeline_tokenizer : public tokenizer {
     std::string decode(const std::vector<std::int32_t>& ids) const override;
     std::int64_t size() const override { return static_cast<std::int64_t>(parts_.pieces.size()); }
     std::size_t count_bytes(std::int32_t id) const override;
+    std::string spell(std::int32_t id) const override;
     added_token added(std::int32_t id) const override;
     std::vector<std::string> unmatched() const override { return parts_.unmatched; }
     std::vector<std::uint8_t> lost_bytes() const override { return parts_.model->lost_bytes(); }

@@ -113,6 +113,19 @@ std::size_t pipeline_tokenizer::count_bytes(std::int32_t id) const {
     return shown.size();
 }
 
+std::string pipeline_tokenizer::spell(std::int32_t id) const {
+    const auto at = static_cast<std::size_t>(id);
+    if (parts_.special[at]) return {};
+    const auto& piece = parts_.pieces[at];
+    if (parts_.added.contains(id)) return piece;
+    if (parts_.words.byte_level) return spelled_bytes(piece).value_or("");
+    if (piece.size() == 6 && piece.starts_with("<0x") && piece.ends_with('>'))
+        return {static_cast<char>(std::stoi(piece.substr(3, 2), nullptr, 16))};
+    std::string shown = piece;
+    replace_all(shown, word_mark, " ");
+    return shown;
+}
+
 added_token pipeline_tokenizer::added(std::int32_t id) const {
     const auto found = parts_.added.find(id);
     if (found == parts_.added.end()) return {};
@@ -132,6 +145,7 @@ class once_begun_tokenizer final : public tokenizer {
     std::string decode(const std::vector<std::int32_t>& ids) const override { return words_->decode(ids); }
     std::int64_t size() const override { return words_->size(); }
     std::size_t count_bytes(std::int32_t id) const override { return words_->count_bytes(id); }
+    std::string spell(std::int32_t id) const override { return words_->spell(id); }
     added_token added(std::int32_t id) const override { return words_->added(id); }
     std::vector<std::string> unmatched() const override { return words_->unmatched(); }
     std::vector<std::uint8_t> lost_bytes() const override { return words_->lost_bytes(); }

@@ -43,6 +43,8 @@ class tokenizer {
     virtual std::int64_t size() const = 0;  ///< vocabulary
     /// Bytes of text that a token stands for, where the tokenizer leaves texts as they are; none of a special token.
     virtual std::size_t count_bytes(std::int32_t id) const = 0;
+    /// Those bytes. Empty of a special token, and of an id that nothing spells.
+    virtual std::string spell(std::int32_t id) const = 0;
     /// Special or not.
     virtual added_token added(std::int32_t id) const = 0;
     /// Added tokens that the model (config.json) has no row for: where a text has them, they are spelled.

@@ -16,6 +16,8 @@ struct run_directory {
 
     std::filesystem::path public_side() const { return root / "public"; }
     std::filesystem::path config() const { return public_side() / "config.json"; }
+    /// The template, where it declares a schema: what rows are made by.
+    std::filesystem::path row_template() const { return public_side() / "template.json"; }
     std::filesystem::path ledger() const { return public_side() / "ledger.jsonl"; }
     std::filesystem::path metrics() const { return public_side() / "metrics.jsonl"; }
     std::filesystem::path metrics_csv() const { return public_side() / "metrics.csv"; }

@@ -154,7 +154,8 @@ first_config write_first_config(const first_request& asked) {
                        (out.found.kind == data::data_kind::json_lines && !out.found.has_text && !out.found.has_chats);
     const auto model = models::read_model(asked.model);
     written_files files(asked.overwrite);
-    if (out.has_template) files.write(asked.table_template, data::template_for(out.found, asked.data.string()));
+    if (out.has_template)
+        files.write(asked.table_template, data::template_for(out.found, asked.data.string(), asked.hints.types));
     const auto population = asked.population.value_or(out.advice.population);
     files.write(asked.config, make_document(asked, out, population, model.window).dump(2) + "\n");
     const auto config = config::load(asked.config, {});

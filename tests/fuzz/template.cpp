@@ -1,4 +1,5 @@
-// A template, then a small table through it.
+// A template, then a small table through it, and rows made up of its schema.
+#include "data/sources/made_up_rows.hpp"
 #include "data/sources/narrative.hpp"
 #include "tests/fuzz/reading.hpp"
 
@@ -16,6 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         const auto how = data::read_template((fuzz::directory() / "template.json").string());
         const data::row_renderer narrate(how, rows, nullptr);
         for (std::size_t row = 0; row < rows.rows(); ++row) narrate(row);
+        if (how.schema) data::made_up_stream(how, nullptr, 2, 1).next(2);
     });
     return 0;
 }

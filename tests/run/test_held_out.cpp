@@ -23,6 +23,7 @@ struct bytewise : models::tokenizer {
     std::string decode(const std::vector<std::int32_t>& ids) const override { return {ids.begin() + 1, ids.end()}; }
     std::int64_t size() const override { return 257; }
     std::size_t count_bytes(std::int32_t id) const override { return id < 256 ? 1 : 0; }
+    std::string spell(std::int32_t id) const override { return std::string(id < 256 ? 1 : 0, static_cast<char>(id)); }
     models::added_token added(std::int32_t id) const override { return {id == 256 ? "<s>" : ""}; }
 };
 

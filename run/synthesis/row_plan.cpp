@@ -1,0 +1,433 @@
+#include "run/synthesis/row_plan.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <variant>
+
+#include "base/error.hpp"
+#include "data/grammar/dates.hpp"
+#include "data/grammar/parts.hpp"
+
+namespace rldp::actors {
+
+namespace {
+
+/// How one column is told: clauses that are known whole, and the frame around every other value.
+struct told_column {
+    std::vector<std::pair<std::string, std::string>> listed;  ///< clause, cell
+    std::optional<value_slot::frame> frame;
+    std::shared_ptr<const data::part> values;  ///< within the frame
+};
+
+[[noreturn]] void refuse_column(const data::row_template& how, const std::string& column, const std::string& what) {
+    refuse(fmt::format("{}: column \"{}\": {}", how.file, column, what));
+}
+
+/// Tells cells of one column, as the whole template would.
+class column_teller {
+  public:
+    column_teller(const data::row_template& how, const data::column_schema& column) : name_(column.name) {
+        how_ = how;
+        how_.record = how_.person = std::nullopt;
+        how_.leave_out.clear();
+        how_.opening.clear();
+        how_.schema = {column};
+        std::erase_if(how_.columns, [&](const auto& rule) { return rule.first != column.name; });
+    }
+    std::string tell(const std::string& cell, std::vector<data::clause>* clauses = nullptr) const {
+        data::table row(how_.file, {name_});
+        row.add_row(std::vector{cell}, 1);
+        return data::row_renderer(how_, row, nullptr)(0, clauses);
+    }
+    std::vector<std::string> tell_all(const std::vector<std::string>& cells) const {
+        data::table rows(how_.file, {name_});
+        for (const auto& cell : cells) rows.add_row(std::vector{cell}, 1);
+        const data::row_renderer narrate(how_, rows, nullptr);
+        std::vector<std::string> out;
+        for (std::size_t i = 0; i < cells.size(); ++i) out.push_back(narrate(i));
+        return out;
+    }
+
+  private:
+    std::string name_;
+    data::row_template how_;
+};
+
+/// The cells of a column of which there are few enough; none where they are not listed.
+std::optional<std::vector<std::string>> list_cells(const data::column_type& type) {
+    constexpr std::int64_t most_listed = 1000;
+    if (const auto* category = std::get_if<data::category_type>(&type)) return category->values;
+    if (const auto* date = std::get_if<data::date_type>(&type))
+        return data::list_dates(date->first, date->last, date->format);
+    const auto* number = std::get_if<data::number_type>(&type);
+    if (number == nullptr || number->range.decimals > 0 || number->range.count() > most_listed) return std::nullopt;
+    std::vector<std::string> out;
+    for (auto units = number->range.low; units <= number->range.high; units += number->range.step)
+        out.push_back(number->range.spell(units));
+    return out;
+}
+
+/// Cells that a rule tells in words of their own.
+std::vector<std::string> list_exceptions(const data::column_schema& column, const data::column_rule* rule) {
+    std::set<std::string> out;
+    if (rule != nullptr) {
+        for (const auto& [cell, unused] : rule->values) out.insert(cell);
+        for (const auto& [cell, unused] : rule->sentences) out.insert(cell);
+        if (rule->count && rule->count->zero) out.insert("0");
+        if (rule->count && rule->count->one) out.insert("1");
+    }
+    std::erase_if(out, [&](const auto& cell) { return !data::conforms(cell, column.type); });
+    return {out.begin(), out.end()};
+}
+
+/// A text of the part, told in no words of its own.
+std::string find_example(const data::part& values, const std::vector<std::string>& exceptions) {
+    // Breadth first, so that it is short.
+    std::vector<std::pair<data::mark, std::string>> open = {{values.begin(), ""}};
+    for (std::size_t i = 0; i < open.size() && i < 10'000; ++i) {
+        const auto [at, text] = open[i];
+        if (values.ends(at) && std::find(exceptions.begin(), exceptions.end(), text) == exceptions.end()) return text;
+        for (int byte = 0x21; byte < 0x7f; ++byte)
+            if (const auto to = values.next(at, static_cast<std::uint8_t>(byte)))
+                open.emplace_back(*to, text + static_cast<char>(byte));
+    }
+    return {};
+}
+
+/// Without the exceptions at the range's ends, such as 0 and 1 of counts: those are listed.
+data::number_range without(data::number_range range, const std::vector<std::string>& exceptions) {
+    const auto is_exception = [&](std::int64_t units) {
+        return std::find(exceptions.begin(), exceptions.end(), range.spell(units)) != exceptions.end();
+    };
+    while (range.low < range.high && is_exception(range.low)) range.low += range.step;
+    while (range.high - range.step > range.low && is_exception(range.high)) range.high -= range.step;
+    return range;
+}
+
+std::shared_ptr<const data::part> make_values(const data::column_type& type,
+                                              const std::vector<std::string>& exceptions) {
+    if (const auto* number = std::get_if<data::number_type>(&type))
+        return data::make_number(without(number->range, exceptions));
+    if (const auto* code = std::get_if<data::code_type>(&type)) return code->spelled;
+    return data::make_text(std::get<data::text_type>(type).most);
+}
+
+void find_frame(const data::row_template& how, const data::column_schema& column, const column_teller& teller,
+                const std::vector<std::string>& exceptions, told_column& out) {
+    out.values = make_values(column.type, exceptions);
+    const auto example = find_example(*out.values, exceptions);
+    if (example.empty())
+        refuse_column(how, column.name, "it has no value that is told as it is; declare it as category");
+    std::vector<data::clause> clauses;
+    const auto clause = teller.tell(example, &clauses);
+    const auto& values = clauses.at(0).values;
+    if (values.size() != 1 || clause.substr(values[0].begin, values[0].end - values[0].begin) != example)
+        refuse_column(
+            how, column.name,
+            "its clause does not tell the value once and as it is; declare it as category, or mend the clause");
+    out.frame = {clause.substr(0, values[0].begin), clause.substr(values[0].end)};
+}
+
+told_column tell_column(const data::row_template& how, const data::column_schema& column,
+                        const std::optional<std::string>& given) {
+    const column_teller teller(how, column);
+    if (given) return {{{teller.tell(*given), *given}}, {}, {}};
+    told_column out;
+    const auto rule = how.columns.find(column.name);
+    const auto* own = rule != how.columns.end() ? &rule->second : nullptr;
+    auto cells = list_cells(column.type);
+    if (!cells) {
+        cells = list_exceptions(column, own);
+        find_frame(how, column, teller, *cells, out);
+    }
+    const auto told = teller.tell_all(*cells);
+    std::map<std::string, std::string> seen;
+    for (std::size_t i = 0; i < told.size(); ++i) {
+        const auto [other, fresh] = seen.emplace(told[i], (*cells)[i]);
+        if (!fresh)
+            refuse_column(
+                how, column.name,
+                fmt::format("\"{}\" and \"{}\" are told alike; keep one of them", other->second, (*cells)[i]));
+        out.listed.emplace_back(told[i], (*cells)[i]);
+    }
+    if (!column.required)
+        if (const auto none = missing_cell(how); seen.emplace(teller.tell(none), none).second)
+            out.listed.emplace_back(teller.tell(none), none);
+    return out;
+}
+
+bool is_word_byte(char c) {
+    return (static_cast<std::uint8_t>(c) & 0x80U) != 0 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+           (c >= 'A' && c <= 'Z');
+}
+
+/// What all ways to tell the column begin and end with: those words are given. They are cut where words are.
+value_slot::frame find_common(const told_column& column) {
+    const auto& first = column.listed.empty() ? column.frame->before : column.listed.front().first;
+    std::string_view before = first;
+    std::string_view after = column.frame ? std::string_view(column.frame->after) : std::string_view(first);
+    const auto shorten_before = [&](std::string_view other) {
+        const auto [here, there] = std::mismatch(before.begin(), before.end(), other.begin(), other.end());
+        before = before.substr(0, static_cast<std::size_t>(here - before.begin()));
+    };
+    if (column.frame) shorten_before(column.frame->before);
+    for (const auto& [clause, unused] : column.listed) shorten_before(clause);
+    const auto blank = before.rfind(' ');
+    if (!column.frame || before.size() < column.frame->before.size())
+        before = blank == std::string_view::npos ? std::string_view() : before.substr(0, blank + 1);
+    for (const auto& [clause, unused] : column.listed) {
+        const std::string_view rest = std::string_view(clause).substr(before.size());
+        const auto [here, there] = std::mismatch(after.rbegin(), after.rend(), rest.rbegin(), rest.rend());
+        after = after.substr(after.size() - static_cast<std::size_t>(here - after.rbegin()));
+    }
+    if (!column.frame || after.size() < column.frame->after.size())
+        while (!after.empty() && is_word_byte(after.front())) after.remove_prefix(1);
+    return {std::string(before), std::string(after)};
+}
+
+std::string spell_all(const data::vocabulary& tokens, const std::vector<std::int32_t>& ids) {
+    std::string out;
+    for (const auto id : ids) out += tokens.spell(id);
+    return out;
+}
+
+data::vocabulary read_vocabulary(const models::tokenizer& words) {
+    std::vector<std::string> spelled;
+    for (std::int32_t id = 0; id < words.size(); ++id) spelled.push_back(words.spell(id));
+    return data::vocabulary(std::move(spelled));
+}
+
+/// Tokens of given words as they are cut behind `before`; where no cut falls there, the longest that fit.
+std::vector<std::int32_t> encode_after(const row_plan& plan, const models::tokenizer& words,
+                                       const std::vector<std::string>& examples, const std::string& text) {
+    for (const auto& before : examples) {
+        const auto ids = words.encode(before + text);
+        const auto ends = models::token_ends(words, before + text, ids);
+        if (!ends) continue;
+        std::vector<std::int32_t> out;
+        for (std::size_t i = 1; i < ids.size(); ++i)
+            if ((*ends)[i - 1] >= before.size() && !plan.tokens.spell(ids[i]).empty()) out.push_back(ids[i]);
+        if (spell_all(plan.tokens, out) == text) return out;
+    }
+    std::vector<std::int32_t> out;
+    for (std::string_view rest = text; !rest.empty();) {
+        const data::language whole({{data::make_words({std::string(rest)})}});
+        std::int32_t best = -1;
+        for (const auto id : plan.tokens.admissible(whole, whole.begin()))
+            if (best < 0 || plan.tokens.spell(id).size() > plan.tokens.spell(best).size()) best = id;
+        if (best < 0) refuse(fmt::format("{}: the model's tokenizer can't spell \"{}\"", plan.how.file, text));
+        out.push_back(best);
+        rest.remove_prefix(plan.tokens.spell(best).size());
+    }
+    return out;
+}
+
+/// Builds a plan column by column: words gather until a value is to be chosen.
+class planner {
+  public:
+    planner(const data::row_template& how, const models::tokenizer& words)
+        : words_(words),
+          plan_{.how = how,
+                .columns = {},
+                .given = {},
+                .opening_text = {},
+                .opening = {},
+                .slots = {},
+                .tokens = read_vocabulary(words)},
+          pending_(how.opening) {
+        // Neither keys nor other columns are made.
+        plan_.how.record = plan_.how.person = std::nullopt;
+        plan_.how.leave_out.clear();
+    }
+
+    void add(const data::column_schema& column, const std::optional<std::string>& given) {
+        const auto told = tell_column(plan_.how, column, given);
+        plan_.columns.push_back(column.name);
+        if (begun_ || !pending_.empty()) pending_ += ' ';
+        begun_ = true;
+        if (told.listed.size() == 1 && !told.frame) {
+            plan_.given.emplace_back(told.listed.front().second);
+            pending_ += told.listed.front().first;
+            return;
+        }
+        plan_.given.emplace_back();
+        add_slot(column, told);
+    }
+
+    row_plan finish(std::optional<std::int64_t> bos, std::int64_t window) {
+        if (plan_.slots.empty()) refuse(plan_.how.file + ": every column is given; there is nothing to make");
+        close();
+        encode(bos);
+        check_room(window);
+        return std::move(plan_);
+    }
+
+  private:
+    void add_slot(const data::column_schema& column, const told_column& told) {
+        const auto common = find_common(told);
+        pending_ += common.before;
+        // A blank goes to the value, but for one that nothing stands before.
+        const bool blank = pending_.ends_with(' ') && (pending_.size() > 1 || plan_.slots.empty());
+        if (blank) pending_.pop_back();
+        const std::string lead = blank ? " " : "";
+        close();
+        const auto inside = [&](std::string_view clause) {
+            return lead + std::string(clause.substr(common.before.size(),
+                                                    clause.size() - common.before.size() - common.after.size()));
+        };
+        std::map<std::string, std::string, std::less<>> cells;
+        std::vector<std::string> listed;
+        for (const auto& [clause, cell] : told.listed) {
+            listed.push_back(inside(clause));
+            cells.emplace(listed.back(), cell);
+        }
+        std::vector<data::part_chain> forms;
+        if (!listed.empty()) forms.push_back({data::make_words(listed)});
+        std::optional<value_slot::frame> around;
+        if (told.frame) {
+            around = {lead + told.frame->before.substr(common.before.size()),
+                      told.frame->after.substr(0, told.frame->after.size() - common.after.size())};
+            data::part_chain chain;
+            if (!around->before.empty()) chain.push_back(data::make_words({around->before}));
+            chain.push_back(told.values);
+            if (!around->after.empty()) chain.push_back(data::make_words({around->after}));
+            forms.push_back(std::move(chain));
+            listed.push_back(around->before + find_example(*told.values, {}) + around->after);
+        }
+        const auto rule = plan_.how.columns.find(column.name);
+        plan_.slots.push_back({.column = plan_.columns.size() - 1,
+                               .values = data::language(std::move(forms)),
+                               .cells = std::move(cells),
+                               .around = std::move(around),
+                               .is_text = std::holds_alternative<data::text_type>(column.type),
+                               .decimal_comma = rule != plan_.how.columns.end() && rule->second.decimal_comma,
+                               .after_text = {}});
+        listed.resize(std::min<std::size_t>(listed.size(), 3));
+        examples_.push_back(std::move(listed));
+        pending_ = common.after;
+    }
+
+    /// The words that gathered belong to what came before.
+    void close() {
+        auto& to = plan_.slots.empty() ? plan_.opening_text : plan_.slots.back().after_text;
+        to = std::exchange(pending_, {});
+        if (plan_.slots.empty() || !plan_.slots.back().is_text) return;
+        if (to.find_first_not_of(' ') == std::string::npos)
+            refuse_column(
+                plan_.how, plan_.columns[plan_.slots.back().column],
+                "it is free text, and no words tell where it ends; put some behind {value} in its clause, such "
+                "as \"{value} (end)\", or declare its length by a code");
+    }
+
+    void encode(std::optional<std::int64_t> bos) {
+        auto ids = words_.encode(plan_.opening_text);
+        // What a tokenizer puts behind a text does not stand within a row.
+        while (!ids.empty() && !plan_.opening_text.empty() && plan_.tokens.spell(ids.back()).empty()) ids.pop_back();
+        if (ids.empty() && !bos)
+            refuse(plan_.how.file +
+                   ": a row begins with a value, and the model has no token to begin with; give the "
+                   "template an \"opening\"");
+        if (ids.empty()) ids.push_back(static_cast<std::int32_t>(*bos));
+        plan_.opening = std::move(ids);
+        const std::string* before = &plan_.opening_text;
+        for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
+            auto& slot = plan_.slots[i];
+            if (!can_spell(slot.values))
+                refuse_column(plan_.how, plan_.columns[slot.column], "the model's tokens spell none of its values");
+            auto examples = examples_[i];
+            for (auto& one : examples) one = *before + one;
+            if (!slot.after_text.empty()) slot.after = encode_after(plan_, words_, examples, slot.after_text);
+            before = &slot.after_text;
+        }
+    }
+
+    /// Whether tokens lead to the end of some value. Where that is not found soon, it is taken to be so.
+    bool can_spell(const data::language& values) const {
+        constexpr std::size_t soon = 2000;
+        std::vector<data::places> open = {values.begin()};
+        std::set<data::places> seen(open.begin(), open.end());
+        while (!open.empty()) {
+            const auto at = open.back();
+            open.pop_back();
+            if (values.ends(at) || seen.size() > soon) return true;
+            for (const auto id : plan_.tokens.admissible(values, at))
+                if (auto to = values.next(at, plan_.tokens.spell(id)); seen.insert(to).second)
+                    open.push_back(std::move(to));
+        }
+        return false;
+    }
+
+    void check_room(std::int64_t window) {
+        std::int64_t least = 0, most = 0;
+        for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
+            const auto& slot = plan_.slots[i];
+            least += 1 + std::ssize(slot.after);
+            most += std::ssize(slot.after);
+            std::int64_t longest = 0;
+            for (const auto& [told, unused] : slot.cells) longest = std::max(longest, std::ssize(told));
+            if (slot.around)
+                longest = std::max(longest, std::ssize(slot.around->before) + std::ssize(slot.around->after) +
+                                                most_bytes(slot.column));
+            most += longest;
+        }
+        const auto room = window - std::ssize(plan_.opening);
+        if (least > room)
+            refuse(fmt::format(
+                "{}: a row has {} tokens at least, more than the model's window of {}; leave columns out, or "
+                "take another model",
+                plan_.how.file, least + std::ssize(plan_.opening), window));
+        plan_.most_tokens = std::min(room, most);
+    }
+
+    std::int64_t most_bytes(std::size_t column) const {
+        const auto& type = (*plan_.how.schema)[column].type;
+        if (const auto* text = std::get_if<data::text_type>(&type)) return 4 * text->most;
+        constexpr std::int64_t number = 18, code = 4000;
+        return std::holds_alternative<data::number_type>(type) ? number : code;
+    }
+
+    const models::tokenizer& words_;
+    row_plan plan_;
+    std::string pending_;
+    bool begun_ = false;
+    std::vector<std::vector<std::string>> examples_;  ///< of each slot's values
+};
+
+void check_given(const data::row_template& how, const given_cells& given) {
+    for (const auto& [name, cell] : given) {
+        const auto column =
+            std::find_if(how.schema->begin(), how.schema->end(),
+                         [&, wanted = std::string_view(name)](const auto& one) { return one.name == wanted; });
+        if (column == how.schema->end()) {
+            std::vector<std::string> names;
+            for (const auto& one : *how.schema) names.push_back(one.name);
+            refuse(fmt::format("--where {}: no such column; there are {}", name, fmt::join(names, ", ")));
+        }
+        const bool none = how.missing.contains(cell) && !column->required;
+        if (!none && !data::conforms(cell, column->type))
+            refuse(fmt::format("--where {}={}: must be {}", name, cell, data::describe(column->type)));
+    }
+}
+
+}  // namespace
+
+std::string missing_cell(const data::row_template& how) {
+    return how.missing.empty() || how.missing.contains("") ? std::string() : *how.missing.begin();
+}
+
+row_plan plan_rows(const data::row_template& how, const given_cells& given, const models::tokenizer& words,
+                   std::optional<std::int64_t> bos, std::int64_t window) {
+    require(how.schema.has_value(), "rows are planned by a schema");
+    check_given(how, given);
+    planner out(how, words);
+    for (const auto& column : *how.schema) {
+        const auto cell = given.find(column.name);
+        out.add(column, cell != given.end() ? std::optional(cell->second) : std::nullopt);
+    }
+    return out.finish(bos, window);
+}
+
+}  // namespace rldp::actors
