@@ -27,6 +27,7 @@
 #include "models/weights.hpp"
 #include "privacy/keys/digest.hpp"
 #include "run/cached_corpus.hpp"
+#include "run/memory.hpp"
 #include "run/model_files.hpp"
 #include "run/record_tokens.hpp"
 

@@ -14,7 +14,7 @@ language::language(std::vector<part_chain> forms) : forms_(std::move(forms)) {
     for (const auto& one : forms_) require(!one.empty(), "a form has no part");
 }
 
-void language::add(place one, places& out) const {
+void language::add(position one, places& out) const {
     const auto& parts = forms_[one.form];
     for (;;) {
         out.push_back(one);

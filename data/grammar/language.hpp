@@ -30,12 +30,12 @@ class part {
 using part_chain = std::vector<std::shared_ptr<const part>>;
 
 /// A place in a language. It may be at several at once: "61." is a number that goes on, or one that a full stop ends.
-struct place {
+struct position {
     std::uint32_t form = 0, part = 0;
     mark at;
-    auto operator<=>(const place&) const = default;
+    auto operator<=>(const position&) const = default;
 };
-using places = std::vector<place>;  ///< in order, none twice; empty: nothing begins so
+using places = std::vector<position>;  ///< in order, none twice; empty: nothing begins so
 
 /// Whatever one of its forms spells.
 class language {
@@ -50,7 +50,7 @@ class language {
 
   private:
     /// And where the next parts begin, as far as those before them may end.
-    void add(place one, places& out) const;
+    void add(position one, places& out) const;
 
     std::vector<part_chain> forms_;
 };
