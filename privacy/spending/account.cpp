@@ -144,7 +144,7 @@ void pin_data(const fs::path& directory, const run_account& account, const accou
     if (read_text(pin) != now)
         refuse(
             fmt::format("{}: its runs are on other data or another split than {} would be, and one budget pays for all "
-                        "on the same; bring back the data, data.split_seed and data.unit that they had",
+                        "on the same; bring back the data and the data.split_seed that they had",
                         locate_account(directory).string(), run.name));
 }
 
