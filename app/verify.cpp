@@ -26,7 +26,8 @@ struct verify_arguments {
 void print(const eval::verification& result) {
     const auto& promised = result.found.promised;
     if (promised.holds())
-        say("ε = {:.6g} at δ = {:g}, for {}, {} units\n", *promised.epsilon_guaranteed, promised.delta,
+        say("ε = {:.6g} at δ = {:g}{}, for {}, {} units\n", *promised.epsilon_guaranteed, promised.delta,
+            promised.runs > 1 ? fmt::format(", for {} runs together", promised.runs) : "",
             promised.unit == "record" ? "each record" : "all records that share a value of " + promised.unit,
             promised.population);
     for (const auto& why : promised.voids) say("NO GUARANTEE: {}\n", why);
@@ -41,6 +42,7 @@ void print_json(const eval::verification& result) {
                    {"epsilon", promised.epsilon_guaranteed ? json(*promised.epsilon_guaranteed) : json(nullptr)},
                    {"delta", promised.delta},
                    {"unit", promised.unit},
+                   {"runs", promised.runs},
                    {"signed_by", result.found.signer ? json(result.found.signer->fingerprint()) : json(nullptr)},
                    {"checked", to_json(result.checked)},
                    {"not_checked", to_json(result.not_checked)}};

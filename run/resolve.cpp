@@ -75,7 +75,8 @@ std::optional<config::choice> choose_noise_bands(config::run_config& asked, std:
         return privacy::choose_bands(*with,
                                      {.sample_rate = static_cast<double>(batch) / static_cast<double>(population),
                                       .steps = config::planned_steps(config, population),
-                                      .population = population},
+                                      .population = population,
+                                      .runs = config.privacy.runs},
                                      config.privacy.epsilon, config.privacy.delta);
     }();
     constexpr double least_gain = 0.25;

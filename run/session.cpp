@@ -137,20 +137,31 @@ std::string name_in_account(const std::filesystem::path& directory, const std::f
     return clean(directory).lexically_relative(clean(of)).generic_string();
 }
 
+/// `now` and `run`: as enter_in_book.
+privacy::account_claim claim_for(const std::filesystem::path& tuning, const run_data& data,
+                                 const privacy::ledger_content& ledger, const eval::run_directory& now,
+                                 const std::filesystem::path& run) {
+    return {.name = name_in_account(run, tuning),
+            .ledger = ledger,
+            .mark = now.account_mark(),
+            .data_digest = data.digest,
+            .split = data.split};
+}
+
 /// A run that is one of a tuning's stands in the book as that, which has a total of its own.
 void enter_in_book_of(const std::optional<std::filesystem::path>& tuning, run_inputs& ready,
                       std::vector<privacy::phase> committed, const privacy::ledger_content& ledger,
                       const eval::run_directory& now, const std::filesystem::path& run) {
     if (!tuning) return enter_in_book(ready, std::move(committed), ledger, now, run);
-    const auto account = privacy::open_account(*tuning, name_in_account(run, *tuning), ledger, now.account_mark());
+    const auto account = privacy::open_account(*tuning, claim_for(*tuning, ready.data, ledger, now, run));
     enter_in_book(ready, std::move(committed), account.promise(), {*tuning}, *tuning);
 }
 
 void enter_in_account(const std::optional<std::filesystem::path>& tuning, const std::filesystem::path& directory,
-                      const privacy::ledger_content& ledger) {
+                      const run_inputs& ready, const privacy::ledger_content& ledger) {
     if (tuning)
-        privacy::enter_account(*tuning, name_in_account(directory, *tuning), ledger,
-                               eval::run_directory{directory}.account_mark());
+        privacy::enter_account(*tuning,
+                               claim_for(*tuning, ready.data, ledger, eval::run_directory{directory}, directory));
 }
 
 /// The two sides of a run directory that is being made.
@@ -371,7 +382,7 @@ opened_run create_run(const config::run_config& given, const std::filesystem::pa
     if (kept) kept->settle(partial);
     enter_in_book_of(how.account, ready, std::move(committed), parts.budget->ledger_view(), partial, directory);
     nascent.settle();
-    enter_in_account(how.account, directory, parts.budget->ledger_view());
+    enter_in_account(how.account, directory, ready, parts.budget->ledger_view());
     if (team) begin_together(*team, key, eval::run_directory{directory}, who);
     auto closed = take_secrets(ready, key, who);
     return {make_session(eval::run_directory{directory}, std::move(ready), std::move(owner), key), parts,
@@ -445,7 +456,7 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
     auto looked = looks_log::read(where.looks(), seal, ledger.content());
     auto policy = make_spending_policy(spec, ledger.content().header.deck);
     enter_in_book_of(how.account, ready, policy->committed(), ledger.content(), where, directory);
-    enter_in_account(how.account, directory, ledger.content());
+    enter_in_account(how.account, directory, ready, ledger.content());
     const auto parts = make_moving_parts(ready, std::move(policy), std::move(ledger));
     parts.steps->restore(saved.training);
     if (parts.controller) parts.controller->load(saved.controller);

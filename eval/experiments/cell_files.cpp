@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "eval/experiments/cell_files.hpp"
+#include "privacy/spending/account.hpp"
 #include "run/artifacts/json_number.hpp"
 #include "run/artifacts/run_directory.hpp"
 
@@ -47,6 +48,14 @@ std::string beyond_resuming(const cell_files& files) {
         "{} holds a ledger, so budget was spent, but neither a certificate nor the key to go on; look at it, and "
         "to spend another budget on this cell, remove the directory and run the same command again",
         files.run().root.string());
+}
+
+/// Of a tuning: its account has one ledger for a name, and would refuse another.
+bool was_removed(const cell_files& files) {
+    const auto account = privacy::locate_account(files.out);
+    if (!std::filesystem::exists(account) || std::filesystem::exists(files.run().ledger())) return false;
+    const auto name = files.run().root.lexically_relative(files.out).generic_string();
+    return privacy::read_account(account).find(name) != nullptr;
 }
 
 cell_state read_state(const cell_files& files, const cell_history& history) {
@@ -134,7 +143,7 @@ cell_result read_result(const cell_files& files) {
     // Whether an audit failed concerns the owner only.
     out.state = out.summary ? cell_state::done : read_state(files, read_history(files));
     out.committed = read_commitment(files);
-    out.lost = read_state(files.run()) == run_state::lost;
+    out.lost = read_state(files.run()) == run_state::lost || was_removed(files);
     if (std::filesystem::exists(files.run().metrics())) out.metrics = read_metrics(files.run().metrics());
     return out;
 }

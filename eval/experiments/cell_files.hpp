@@ -107,7 +107,7 @@ struct cell_result {
     std::optional<run_summary> summary;  ///< where done
     std::vector<metrics_line> metrics;   ///< where there are any
     std::optional<commitment> committed;
-    bool lost = false;  ///< it can't go on, and what it spent is spent
+    bool lost = false;  ///< it can't go on, or was removed, and what it spent is spent
 };
 cell_result read_result(const cell_files& files);
 

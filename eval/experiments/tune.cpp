@@ -145,8 +145,19 @@ json to_json(const tune_price& price) {
 
 namespace {
 
+/// That of the last look: a run that ended before has none, whatever it showed on the way.
 std::optional<double> find_score(const measured& one) {
-    return one.result.summary ? one.result.summary->perplexity_after : std::nullopt;
+    const auto& summary = one.result.summary;
+    const auto& metrics = one.result.metrics;
+    if (!summary) return {};
+    const bool looked = std::any_of(metrics.begin(), metrics.end(), [&](const auto& line) {
+        return line.step == summary->steps_planned && line.eval_perplexity;
+    });
+    return looked ? summary->perplexity_after : std::nullopt;
+}
+
+bool is_open(const measured& one) {
+    return one.result.state != cell_state::done && !one.result.lost;
 }
 
 /// A run that diverged comes last.
@@ -158,8 +169,7 @@ double for_order(const measured& one) {
 }  // namespace
 
 const measured* find_winner(const std::vector<measured>& trials) {
-    const auto open = [](const measured& one) { return one.result.state != cell_state::done && !one.result.lost; };
-    if (std::any_of(trials.begin(), trials.end(), open)) return nullptr;
+    if (std::any_of(trials.begin(), trials.end(), is_open)) return nullptr;
     const measured* best = nullptr;
     for (const auto& one : trials)
         if (find_score(one) && (!best || for_order(one) < for_order(*best))) best = &one;
@@ -297,6 +307,10 @@ std::string tune_text(const tune_report& report) {
 experiment make_experiment(const tune_plan& plan, const tune_price& price) {
     const auto choose = [plan](const std::vector<measured>& trials) {
         const auto* best = find_winner(trials);
+        if (!best && !trials.empty() && std::none_of(trials.begin(), trials.end(), is_open))
+            refuse(
+                "tune: no trial made its last look, so none has a score and nothing can be chosen; what they spent is "
+                "spent, so tune anew with another --out and another budget");
         return best ? std::vector{make_final(plan, best->where)} : std::vector<cell>{};
     };
     return {.what = plan.what,

@@ -111,6 +111,12 @@ void add_beyond_files(const privacy::certificate& found, verification& out) {
          {"program", fmt::format("that it was RLDP {}, unchanged", found.program)},
          {"population", fmt::format("that N = {} may be public", found.promised.population)},
          {"other runs", "what else was released about the same data"}});
+    if (found.promised.runs > 1)
+        out.not_checked.push_back(
+            {"account",
+             fmt::format(
+                 "of its tuning: that no more than {} runs share this promise; rldp verify the tuning's directory",
+                 found.promised.runs)});
     if (found.version < 3 && found.promised.rounding_margin > 0)
         out.not_checked.push_back(
             {"rounding",

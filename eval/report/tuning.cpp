@@ -40,20 +40,36 @@ privacy::ledger_content read_named(const fs::path& directory, const privacy::run
     return ledger;
 }
 
-/// Beside the runs there are no others that charged.
-void refuse_strangers(const fs::path& directory, const privacy::run_account& account) {
-    std::set<fs::path> places;
-    for (const auto& one : account.runs) places.insert((directory / one.run).parent_path());
-    for (const auto& place : places)
+/// Where runs lie by the account, and where `rldp tune` puts them, whatever the account says.
+std::set<fs::path> list_places(const fs::path& directory) {
+    std::set<fs::path> out;
+    for (const auto& one : privacy::read_account(privacy::locate_account(directory)).runs)
+        out.insert((directory / one.run).parent_path());
+    if (const auto cells = directory / "cells"; fs::is_directory(cells)) out.insert(cells);
+    return out;
+}
+
+/// Runs that charged. One that was cut before it was entered has a ledger of nothing.
+std::vector<fs::path> list_charged(const fs::path& directory) {
+    std::vector<fs::path> out;
+    for (const auto& place : list_places(directory)) {
+        if (!fs::is_directory(place)) continue;
         for (const auto& entry : list_entries(place)) {
             const auto ledger = run_directory{entry.path()}.ledger();
-            if (!fs::exists(ledger) || account.find(entry.path().lexically_relative(directory).generic_string()))
-                continue;
-            if (const auto found = privacy::read_ledger(ledger); !found.charges.empty() || !found.looks.empty())
-                refuse(fmt::format("{}: charged {} steps and is not in {}: a run more than was paid for",
-                                   entry.path().string(), found.charges.size(),
-                                   privacy::locate_account(directory).string()));
+            if (!fs::exists(ledger)) continue;
+            const auto found = privacy::read_ledger(ledger);
+            if (!found.charges.empty() || !found.looks.empty() || found.torn) out.push_back(entry.path());
         }
+    }
+    return out;
+}
+
+void refuse_strangers(const std::vector<fs::path>& charged, const fs::path& directory,
+                      const privacy::run_account& account) {
+    for (const auto& one : charged)
+        if (!account.find(one.lexically_relative(directory).generic_string()))
+            refuse(fmt::format("{}: charged steps or looks and is not in {}: a run more than was paid for",
+                               one.string(), privacy::locate_account(directory).string()));
 }
 
 }  // namespace
@@ -64,7 +80,9 @@ bool holds_account(const fs::path& directory) {
 
 verified_account verify_account(const fs::path& directory, const std::optional<privacy::verifying_key>& owner) {
     verified_account out;
+    const auto charged_before = list_charged(directory);  // a run is entered before its first charge
     out.account = privacy::read_account(privacy::locate_account(directory));
+    refuse_strangers(charged_before, directory, out.account);
     const auto& header = out.account.header;
     const auto promised = privacy::verify(out.account.promise());
     out.checked.push_back(
@@ -79,7 +97,6 @@ verified_account verify_account(const fs::path& directory, const std::optional<p
         steps += std::ssize(ledger.charges);
         looks += std::ssize(ledger.looks);
     }
-    refuse_strangers(directory, out.account);
     out.checked.push_back(
         {"runs", fmt::format("each has the account's plan; {} ended, with a certificate that fits", ended)});
     const double delta = header.mechanism_delta();
@@ -104,6 +121,8 @@ verified_account verify_account(const fs::path& directory, const std::optional<p
         out.not_checked.push_back({"runs", fmt::format("{} that have not ended", out.account.runs.size() - ended)});
     out.not_checked.push_back(
         {"forgery", "whoever edits all files can recompute every hash; the runs' signed certificates show that"});
+    out.not_checked.push_back(
+        {"cut runs", "some that were cut from the account's end, together with their directories"});
     out.not_checked.push_back({"other runs", "what else was released about the same data, in directories elsewhere"});
     return out;
 }

@@ -67,7 +67,8 @@ banded_noise calibrate_bands(const accountant& with, std::int64_t bands, const b
                              double delta) {
     check_bands(bands, plan);
     const auto calibrated = [&](std::int64_t of) {
-        const auto rounds = to_rounds(of, 1, plan.sample_rate, plan.steps);
+        auto rounds = to_rounds(of, 1, plan.sample_rate, plan.steps);
+        rounds.steps *= plan.runs;
         return calibrate(with, {&rounds, 1}, epsilon, delta);
     };
     const auto noise = calibrated(bands);

@@ -15,6 +15,7 @@ struct banded_plan {
     double sample_rate;                           ///< q: expected batch size over population
     std::int64_t steps;                           ///< T
     std::optional<std::int64_t> population = {};  ///< N; groups are not looked at where it is not given
+    std::int64_t runs = 1;                        ///< of this plan that a budget pays for together (§15)
 };
 
 /// A group of fewer units, expected, is refused: a step's draw would be the same few again and again.

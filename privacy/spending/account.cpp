@@ -12,7 +12,9 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/text.hpp"
 #include "privacy/keys/digest.hpp"
+#include "privacy/keys/random.hpp"
 #include "privacy/spending/book_files.hpp"
 #include "privacy/spending/ledger_format.hpp"
 
@@ -30,6 +32,13 @@ std::string to_line(run_account::entry& of) {
     return line.dump();
 }
 
+/// Of a directory below the account's.
+bool is_run_name(const std::string& name) {
+    const fs::path path(name);
+    return is_utf8(name) && !name.empty() && name != "." && path.is_relative() &&
+           std::find(path.begin(), path.end(), "..") == path.end();
+}
+
 run_account::entry parse_entry(std::string_view text) {
     const auto line = nlohmann::json::parse(text, nullptr, false);
     refuse_unless(line.is_object(), "not a JSON object");
@@ -41,6 +50,7 @@ run_account::entry parse_entry(std::string_view text) {
     } catch (const nlohmann::json::exception&) {
         refuse("names no run");
     }
+    refuse_unless(is_run_name(out.run), "names no run below the account's directory");
     refuse_unless(to_line(out) == text, "not in canonical form, or its hash is not that of its text: it was edited");
     return out;
 }
@@ -112,28 +122,67 @@ bool is_behind(const start_list& starts, const std::string& name, const ledger_c
                         [&](const auto& start) { return start.nonce == last->second; });
 }
 
+/// An entry is durable before its start is noted.
+void refuse_cut(const fs::path& file, const std::optional<run_account>& account, const start_list& starts) {
+    for (const auto& [name, nonce] : starts)
+        if (!account || !account->find(name))
+            refuse(
+                fmt::format("{}: {} was begun and is missing from it: it was cut or removed; bring back the tuning's "
+                            "own, or tune anew with another --out and another budget",
+                            file.string(), name));
+}
+
+/// A unit has one side in all runs (docs/privacy.md §15): data and split are those of the run that is entered first.
+void pin_data(const fs::path& directory, const run_account& account, const account_claim& run) {
+    const auto key = directory / "trusted" / "account.key", pin = directory / "trusted" / "account.data";
+    if (account.runs.empty() && !fs::exists(key)) run_key::from_system().save(key);
+    for (const auto& file : {key, pin})
+        if (!account.runs.empty() && !fs::exists(file))
+            refuse(file.string() + ": is missing, so whether the data are the first run's is not known; bring it back");
+    const auto now = run_key::load(key).hmac(run.data_digest + " " + run.split) + "\n";
+    if (account.runs.empty()) return write_file(pin, now);
+    if (read_text(pin) != now)
+        refuse(
+            fmt::format("{}: its runs are on other data or another split than {} would be, and one budget pays for all "
+                        "on the same; bring back the data and the data.split_seed that they had",
+                        locate_account(directory).string(), run.name));
+}
+
+/// For whoever writes alone. Nothing is made where there is no tuning.
+append_file open_lines(const fs::path& directory, const std::string& name) {
+    if (!fs::is_directory(directory / "trusted"))
+        refuse(directory.string() + ": is no tuning's directory (trusted/ is missing); rldp tune makes one");
+    if (!is_run_name(name))
+        refuse(fmt::format("{}: is no name for a run of {}, which lies below it, by a path in UTF-8", shown_text(name),
+                           directory.string()));
+    return append_file(locate_account(directory));
+}
+
 /// The account that a run is in, or may be entered in, for whoever has it open; made where it is not there.
-run_account open(append_file& opened, const fs::path& directory, const std::string& name, const ledger_content& run,
-                 const fs::path& mark) {
+run_account open(append_file& opened, const fs::path& directory, const account_claim& run) {
+    const auto& name = run.name;
+    const auto& ledger = run.ledger;
     const auto file = locate_account(directory);
     auto [account, whole] = parse(read_file(file), file.string());
+    const auto starts = read_starts(directory);
+    refuse_cut(file, account, starts);
     if (whole < opened.size()) opened.truncate(whole);  // torn by a crash
     if (!account) {
-        account = run_account{run.header, {}, {}};
-        opened.append(detail::format(run.header, account->header_hash) + "\n");
+        account = run_account{ledger.header, {}, {}};
+        opened.append(detail::format(ledger.header, account->header_hash) + "\n");
     }
-    if (!account->covers(run.header))
+    if (!account->covers(ledger.header))
         refuse(
             file.string() +
             ": is of other runs: this one's budget, plan or looks are not theirs; all runs of a tuning have the same "
             "price");
     const auto* known = account->find(name);
-    if (known && known->ledger != run.header_hash)
+    if (known && known->ledger != ledger.header_hash)
         refuse(
             fmt::format("{}: {} was begun with another ledger, and what that spent is spent; bring its directory "
                         "back, or tune anew with another --out and another budget",
                         file.string(), name));
-    if (is_behind(read_starts(directory), name, run, read_mark(mark)))
+    if (is_behind(starts, name, ledger, read_mark(run.mark)))
         refuse(
             fmt::format("{}: {} has gone on elsewhere, and a step that is made twice costs twice; bring back the "
                         "directory that went on, and the account that it was begun in",
@@ -141,6 +190,7 @@ run_account open(append_file& opened, const fs::path& directory, const std::stri
     if (!known && std::ssize(account->runs) >= account->header.runs)
         refuse(fmt::format("{}: {} would be one more than the {} runs that the budget pays for", file.string(), name,
                            account->header.runs));
+    pin_data(directory, *account, run);
     return std::move(*account);
 }
 
@@ -177,28 +227,26 @@ run_account read_account(const fs::path& file) {
     return std::move(*account);
 }
 
-run_account open_account(const fs::path& directory, const std::string& name, const ledger_content& run,
-                         const fs::path& mark) {
-    append_file opened(locate_account(directory));
-    return open(opened, directory, name, run, mark);
+run_account open_account(const fs::path& directory, const account_claim& run) {
+    auto opened = open_lines(directory, run.name);
+    return open(opened, directory, run);
 }
 
-void enter_account(const fs::path& directory, const std::string& name, const ledger_content& run,
-                   const fs::path& mark) {
-    append_file opened(locate_account(directory));
-    const auto account = open(opened, directory, name, run, mark);
-    if (!account.find(name)) {
-        run_account::entry next{name, run.header_hash, account.last_hash(), {}};
+void enter_account(const fs::path& directory, const account_claim& run) {
+    auto opened = open_lines(directory, run.name);
+    const auto account = open(opened, directory, run);
+    if (!account.find(run.name)) {
+        run_account::entry next{run.name, run.ledger.header_hash, account.last_hash(), {}};
         opened.append(to_line(next) + "\n");
     }
     // Here as one to come, in the account, and here as the last: whichever write a crash prevents, the directory knows.
     auto starts = read_starts(directory);
-    const auto of = [&](const std::string& nonce) { return book_mark::start{run.header_hash, nonce}; };
+    const auto of = [&](const std::string& nonce) { return book_mark::start{run.ledger.header_hash, nonce}; };
     const auto nonce = new_nonce();
-    write_mark(mark, {.book = directory, .starts = {of(starts[name]), of(nonce)}});
-    starts[name] = nonce;
+    write_mark(run.mark, {.book = directory, .starts = {of(starts[run.name]), of(nonce)}});
+    starts[run.name] = nonce;
     write_file(locate_starts(directory), nlohmann::json(starts).dump(2) + "\n");
-    write_mark(mark, {.book = directory, .starts = {of(nonce)}});
+    write_mark(run.mark, {.book = directory, .starts = {of(nonce)}});
 }
 
 }  // namespace rldp::privacy

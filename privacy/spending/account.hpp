@@ -37,15 +37,23 @@ std::filesystem::path locate_account(const std::filesystem::path& directory);
 /// without its end counts for nothing: its run had charged nothing yet.
 run_account read_account(const std::filesystem::path& file);
 
-/// The account of a tuning's directory, which a run of that name is in or may be entered in; where there is none, one
-/// with the run's header and no run. `mark`: a file of the run's own, which knows its last start. Errors: bad_input
-/// where the plan is not the run's, where the name was begun with another ledger, where the run has charged what the
-/// account's last start of it does not know of, and where no further run is paid for.
-run_account open_account(const std::filesystem::path& directory, const std::string& name, const ledger_content& run,
-                         const std::filesystem::path& mark);
+/// A run that is to be one of an account's.
+struct account_claim {
+    std::string name;  ///< its directory, as seen from the account's: below it, in UTF-8
+    const ledger_content& ledger;
+    std::filesystem::path mark;  ///< a file of the run's own, which knows its last start
+    std::string data_digest;     ///< of its training records
+    std::string split;           ///< digest of all units on their sides
+};
+
+/// The account of a tuning's directory, which a run is in or may be entered in; where there is none, one with the run's
+/// header and no run. Errors: bad_input where the directory is no tuning's, where a run that was started is missing
+/// from the account, where the plan is not the run's or its data and split are not those of the first, where the name
+/// was begun with another ledger, where the run has charged what the account's last start of it does not know of, and
+/// where no further run is paid for.
+run_account open_account(const std::filesystem::path& directory, const account_claim& run);
 
 /// Enters that it begins, before its first charge, or goes on. Errors: as open_account.
-void enter_account(const std::filesystem::path& directory, const std::string& name, const ledger_content& run,
-                   const std::filesystem::path& mark);
+void enter_account(const std::filesystem::path& directory, const account_claim& run);
 
 }  // namespace rldp::privacy

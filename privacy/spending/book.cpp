@@ -204,10 +204,13 @@ const book_entry* find(const budget_book& book, const std::string& run) {
     return found == book.runs.end() ? nullptr : &*found;
 }
 
-/// Which line is the directory's own, where the book's last nonce for it is known there.
+/// Which line is the directory's own, where the book's last nonce for it is known there. An account of a tuning that
+/// was removed and made again has another header.
 const book_entry* own_line(const budget_book& book, const book_mark& mark, const std::string& header) {
     for (const auto& start : mark.starts)
-        if (const auto* line = find(book, start.run); line && line->nonce == start.nonce) return line;
+        if (const auto* line = find(book, start.run);
+            line && line->nonce == start.nonce && (line->run == header || line->run.starts_with(header + "+")))
+            return line;
     // Begun, and last started, by a version without nonces.
     const auto* line = find(book, header);
     return line && line->nonce.empty() && mark.starts.empty() ? line : nullptr;

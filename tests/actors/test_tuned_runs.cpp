@@ -91,6 +91,16 @@ TEST_CASE("runs of a tuning are one promise in the budget book, however often th
     CHECK(privacy::read_account(privacy::locate_account(all.out)).runs.size() == 3);
 }
 
+TEST_CASE("runs of a tuning are on the same data and split") {
+    tuning all;
+    all.config.privacy.population = 300;
+    all.begin("trial-1");
+    auto other = all.config;
+    other.data.split_seed += 1;
+    CHECK(has(refusal([&] { create_run(other, all.at("trial-2"), all.how); }), "other data or another split"));
+    CHECK_FALSE(std::filesystem::exists(all.at("trial-2")));
+}
+
 TEST_CASE("a run of a tuning is begun by it alone, and at its price") {
     const tuning all;
     CHECK(has(refusal([&] { create_run(all.config, all.scratch / "run"); }), "privacy.runs is 3"));

@@ -67,7 +67,7 @@ TEST_CASE("rldp tune: trials and a final run are one promise, gone on with at no
     fs::remove_all(fs::path(out) / "cells/final");
     rldp::write_file(fs::path(out) / "account.jsonl", account.substr(0, account.rfind('\n', account.size() - 2) + 1));
     CHECK(tune(scratch, grid + "--resume --out " + out).status == 1);
-    CHECK(has(rldp::read_file(fs::path(out) / "trusted/cells/final.log"), "has gone on elsewhere"));
+    CHECK(has(rldp::read_file(fs::path(out) / "trusted/cells/final.log"), "cells/final was begun and is missing"));
     auto starts = json::parse(rldp::read_file(fs::path(out) / "trusted/starts.json"));
     starts.erase("cells/final");
     rldp::write_file(fs::path(out) / "trusted/starts.json", starts.dump());

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <set>
 
+#include "privacy/spending/account.hpp"
 #include "tests/catch.hpp"
 #include "tests/eval/experiments/fixtures.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 using namespace rldp::eval;
 
@@ -34,7 +36,7 @@ const tune_price price{.runs = 4,
 std::vector<measured> ended(const tune_plan& plan, const std::vector<double>& scores) {
     std::vector<measured> out;
     for (std::size_t i = 0; i < scores.size(); ++i)
-        out.push_back({plan.trials[i], done_cell("rldp", 2, 0, scores[i], {{50, 9}}).result});
+        out.push_back({plan.trials[i], done_cell("rldp", 2, 0, scores[i], {{100, 9}}).result});
     return out;
 }
 
@@ -130,6 +132,36 @@ TEST_CASE("the final run begins once the trials have chosen it") {
     CHECK(what.stages[1](trials)[0].arm == "train.lr=0.01");
     trials[0].result = {};
     CHECK(what.stages[1](trials).empty());
+    // Looks on the way are no score, whatever the summary ends with.
+    trials = ended(plan, {7, 5, 6});
+    trials[1].result.metrics[0].step = 50;
+    CHECK(what.stages[1](trials)[0].arm == "train.lr=0.1");
+    for (auto& one : trials) one.result.metrics.clear();
+    says(refusal([&] { what.stages[1](trials); }), "no trial made its last look");
+    CHECK(what.stages[1]({}).empty());
+}
+
+TEST_CASE("a trial that was begun and removed is lost") {
+    const scratch_directory scratch;
+    std::filesystem::create_directories(scratch / "trusted");
+    rldp::privacy::ledger_content begun;
+    begun.header.delta = 1e-5;
+    begun.header.sample_rate = 0.01;
+    begun.header.population = 6400;
+    begun.header.steps = 20;
+    begun.header.policy = "fixed";
+    begun.header.accountant = "pld";
+    begun.header.unit = "record";
+    begun.header.split = "hash";
+    begun.header.epsilon_budget = begun.header.epsilon_guaranteed = 1;
+    begun.header.runs = 3;
+    begun.header.data_hmac = std::string(64, 'a');
+    begun.header_hash = std::string(64, 'b');
+    const auto is_lost = [&](const std::string& id) { return read_result({scratch / ".", id}).lost; };
+    CHECK_FALSE(is_lost("trial-1"));
+    rldp::privacy::enter_account(scratch / ".", {"cells/trial-1", begun, scratch / "mark", "data", "split"});
+    CHECK(is_lost("trial-1"));
+    CHECK_FALSE(is_lost("trial-2"));
 }
 
 TEST_CASE("a tuning's files say what it cost and what was chosen") {

@@ -1,6 +1,10 @@
 // What verify makes of a tuning's directory.
 #include "eval/report/tuning.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "tests/catch.hpp"
 #include "tests/eval/report/fake_finished_run.hpp"
 #include "tests/support/refusal.hpp"
@@ -34,7 +38,7 @@ struct fake_tuning {
         auto bare = privacy::read_ledger(run.ledger());
         bare.charges = {};
         bare.looks = {};
-        privacy::enter_account(scratch / ".", "cells/" + name, bare, scratch / name);
+        privacy::enter_account(scratch / ".", {"cells/" + name, bare, scratch / name, "data", "split"});
     }
     std::string refused() const {
         return refusal([&] { eval::verify_account(scratch / ".", {}); });
@@ -55,10 +59,33 @@ TEST_CASE("a tuning is verified as one composition of all its runs") {
     CHECK(privacy::make_accountant("pld")->epsilon(alone.phases(), 1e-5) < 1.9);
 }
 
+TEST_CASE("a configuration asks for as many runs as a budget pays for, and no more") {
+    const auto with = [](std::int64_t runs) { return small_config({fmt::format("privacy.runs={}", runs)}); };
+    CHECK(with(privacy::most_runs).privacy.runs == privacy::most_runs);
+    CHECK(has(refusal([&] { with(privacy::most_runs + 1); }), "privacy.runs"));
+}
+
+TEST_CASE("a certificate of one of a tuning's runs says that it is a share") {
+    const fake_tuning tuning;
+    const eval::run_directory run{tuning.at("final")};
+    eval::certify_run(run, nullptr);
+    const auto found = eval::verify_run(run, {});
+    CHECK(found.found.promised.runs == 3);
+    CHECK(std::any_of(found.not_checked.begin(), found.not_checked.end(), [](const auto& one) {
+        return one.subject == "account" && has(one.sentence, "no more than 3 runs");
+    }));
+}
+
 TEST_CASE("a run that the account does not know, or knows otherwise, is found") {
     fake_tuning tuning;
     SECTION("one more") {
         tuning.begin("trial-3", false);
+        CHECK(has(tuning.refused(), "a run more than was paid for"));
+    }
+    SECTION("all, for the account was cut") {
+        const auto file = privacy::locate_account(tuning.scratch / ".");
+        const auto text = read_file(file);
+        write_file(file, text.substr(0, text.find('\n') + 1));
         CHECK(has(tuning.refused(), "a run more than was paid for"));
     }
     SECTION("one that was removed") {

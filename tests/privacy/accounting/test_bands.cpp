@@ -142,6 +142,14 @@ TEST_CASE("bands that a plan does not admit are refused in one line, and the mos
     CHECK_NOTHROW(check_bands(4, {0.01, 40, 40}));
 }
 
+TEST_CASE("bands of several runs are priced as all of them") {
+    const auto pld = make_pld(1e-2);
+    const auto of_three = calibrate_bands(*pld, 4, {0.01, 40, 5000, 3}, 2, 1e-5);
+    const phase rounds{1, 0.04, 30};
+    CHECK(of_three.noise.noise_multiplier == calibrate(*pld, {&rounds, 1}, 2, 1e-5).noise_multiplier);
+    CHECK(of_three.left != calibrate_bands(*pld, 4, {0.01, 40, 5000}, 2, 1e-5).left);
+}
+
 TEST_CASE("bands are chosen where they pay, and the reason says by how much") {
     const auto pld = make_pld(1e-2);
     const auto choose = [&](double rate, std::int64_t steps, std::optional<std::int64_t> population = {}) {

@@ -1,7 +1,10 @@
 // The account of several runs that a budget pays for together.
 #include "privacy/spending/account.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "base/files.hpp"
+#include "privacy/keys/digest.hpp"
 #include "privacy/spending/book_files.hpp"
 #include "privacy/spending/verify.hpp"
 #include "tests/catch.hpp"
@@ -72,10 +75,12 @@ TEST_CASE("an account knows the runs that were begun, and pays for no more than 
     const auto file = locate_account(scratch / ".");
     const auto first = begin(scratch / "a", 'a'), second = begin(scratch / "b", 'b'), third = begin(scratch / "c", 'c'),
                fourth = begin(scratch / "d", 'd');
-    CHECK(open_account(scratch / ".", "cells/trial-1", first.content(), scratch / "first.mark").runs.empty());
-    enter_account(scratch / ".", "cells/trial-1", first.content(), scratch / "first.mark");
-    enter_account(scratch / ".", "cells/trial-2", second.content(), scratch / "second.mark");
-    enter_account(scratch / ".", "cells/trial-1", first.content(), scratch / "first.mark");  // it goes on
+    CHECK(open_account(scratch / ".", {"cells/trial-1", first.content(), scratch / "first.mark", "data", "split"})
+              .runs.empty());
+    enter_account(scratch / ".", {"cells/trial-1", first.content(), scratch / "first.mark", "data", "split"});
+    enter_account(scratch / ".", {"cells/trial-2", second.content(), scratch / "second.mark", "data", "split"});
+    enter_account(scratch / ".",
+                  {"cells/trial-1", first.content(), scratch / "first.mark", "data", "split"});  // it goes on
     auto known = read_account(file);
     CHECK(known.header_hash == first.content().header_hash);
     REQUIRE(known.runs.size() == 2);
@@ -88,13 +93,22 @@ TEST_CASE("an account knows the runs that were begun, and pays for no more than 
     CHECK_FALSE(known.covers(near));
     CHECK_NOTHROW(verify(known.promise()));
     // One that was removed, and is made again, would be a run more.
-    CHECK(has(refusal([&] { open_account(scratch / ".", "cells/trial-2", third.content(), scratch / "third.mark"); }),
-              "what that spent is spent"));
-    CHECK(has(refusal([&] { enter_account(scratch / ".", "cells/trial-2", third.content(), scratch / "third.mark"); }),
-              "what that spent is spent"));
-    enter_account(scratch / ".", "cells/final", third.content(), scratch / "third.mark");
-    CHECK(has(refusal([&] { enter_account(scratch / ".", "cells/more", fourth.content(), scratch / "fourth.mark"); }),
-              "one more than the 3 runs"));
+    CHECK(has(
+        refusal([&] {
+            open_account(scratch / ".", {"cells/trial-2", third.content(), scratch / "third.mark", "data", "split"});
+        }),
+        "what that spent is spent"));
+    CHECK(has(
+        refusal([&] {
+            enter_account(scratch / ".", {"cells/trial-2", third.content(), scratch / "third.mark", "data", "split"});
+        }),
+        "what that spent is spent"));
+    enter_account(scratch / ".", {"cells/final", third.content(), scratch / "third.mark", "data", "split"});
+    CHECK(has(
+        refusal([&] {
+            enter_account(scratch / ".", {"cells/more", fourth.content(), scratch / "fourth.mark", "data", "split"});
+        }),
+        "one more than the 3 runs"));
     CHECK(read_account(file).runs.size() == 3);
 }
 
@@ -103,21 +117,28 @@ TEST_CASE("an account takes no run of another price, and none that has charged e
     std::filesystem::create_directory(scratch / "trusted");
     const auto file = locate_account(scratch / ".");
     const auto first = begin(scratch / "a", 'a');
-    enter_account(scratch / ".", "trial-1", first.content(), scratch / "first.mark");
+    enter_account(scratch / ".", {"trial-1", first.content(), scratch / "first.mark", "data", "split"});
     auto longer = header_of_three();
     longer.steps = 40;
     longer.epsilon_guaranteed = make_policy(rldp::policy_kind::fixed, to_spending_plan(longer))->epsilon_guaranteed();
     const auto other = begin(scratch / "b", 'b', longer);
-    CHECK(has(refusal([&] { open_account(scratch / ".", "trial-2", other.content(), scratch / "other.mark"); }),
+    CHECK(has(refusal([&] {
+                  open_account(scratch / ".", {"trial-2", other.content(), scratch / "other.mark", "data", "split"});
+              }),
               "all runs of a tuning have the same price"));
-    CHECK(has(refusal([&] { enter_account(scratch / ".", "trial-2", other.content(), scratch / "other.mark"); }),
+    CHECK(has(refusal([&] {
+                  enter_account(scratch / ".", {"trial-2", other.content(), scratch / "other.mark", "data", "split"});
+              }),
               "the same price"));
     auto charged = begin(scratch / "c", 'c');
     const auto z =
         make_policy(rldp::policy_kind::fixed, to_spending_plan(header_of_three()))->initial_noise_multiplier();
     charged.append(1, z, 0.01, {});
-    CHECK(has(refusal([&] { enter_account(scratch / ".", "trial-2", charged.content(), scratch / "charged.mark"); }),
-              "has gone on elsewhere"));
+    CHECK(
+        has(refusal([&] {
+                enter_account(scratch / ".", {"trial-2", charged.content(), scratch / "charged.mark", "data", "split"});
+            }),
+            "has gone on elsewhere"));
     CHECK(read_account(file).runs.size() == 1);
 }
 
@@ -126,8 +147,9 @@ TEST_CASE("an account that was edited or cut within a line") {
     std::filesystem::create_directory(scratch / "trusted");
     const auto file = locate_account(scratch / ".");
     const auto first = begin(scratch / "a", 'a'), second = begin(scratch / "b", 'b');
-    enter_account(scratch / ".", "trial-1", first.content(), scratch / "first.mark");
-    enter_account(scratch / ".", "trial-2", second.content(), scratch / "second.mark");
+    enter_account(scratch / ".", {"trial-1", first.content(), scratch / "first.mark", "data", "split"});
+    const auto starts_of_first = rldp::read_file(scratch / "trusted/starts.json");
+    enter_account(scratch / ".", {"trial-2", second.content(), scratch / "second.mark", "data", "split"});
     const auto whole = rldp::read_file(file);
     const auto refused = [&](const std::string& text) {
         rldp::write_file(file, text);
@@ -141,12 +163,74 @@ TEST_CASE("an account that was edited or cut within a line") {
     CHECK(has(refused(whole + whole.substr(third_line)), "line 4: prev"));
     CHECK(has(refused("{}\n"), "line 1"));
     CHECK(has(refused(whole.substr(0, 20)), "no run was ever begun"));
-    // Its run had charged nothing yet, and is entered again.
+    // A crash in the entry: its run had charged nothing yet, its start was not noted, and it is entered again.
     rldp::write_file(file, whole.substr(0, whole.size() - 5));
     CHECK(read_account(file).runs.size() == 1);
-    enter_account(scratch / ".", "trial-2", second.content(), scratch / "second.mark");
+    rldp::write_file(scratch / "trusted/starts.json", starts_of_first);
+    std::filesystem::remove(scratch / "second.mark");
+    enter_account(scratch / ".", {"trial-2", second.content(), scratch / "second.mark", "data", "split"});
     CHECK(read_account(file).runs.size() == 2);
     CHECK(rldp::read_file(file).size() == whole.size());
+}
+
+TEST_CASE("an account that was cut or removed sells no run more") {
+    scratch_directory scratch;
+    std::filesystem::create_directory(scratch / "trusted");
+    const auto file = locate_account(scratch / ".");
+    const auto first = begin(scratch / "a", 'a'), second = begin(scratch / "b", 'b'), third = begin(scratch / "c", 'c');
+    enter_account(scratch / ".", {"trial-1", first.content(), scratch / "first.mark", "data", "split"});
+    enter_account(scratch / ".", {"trial-2", second.content(), scratch / "second.mark", "data", "split"});
+    const auto whole = rldp::read_file(file);
+    const account_claim more{"trial-3", third.content(), scratch / "third.mark", "data", "split"};
+    const auto refused = [&] { return refusal([&] { enter_account(scratch / ".", more); }); };
+    rldp::write_file(file, whole.substr(0, whole.rfind('\n', whole.size() - 2) + 1));
+    CHECK(has(refused(), "trial-2 was begun and is missing"));
+    std::filesystem::remove(file);
+    CHECK(has(refused(), "trial-1 was begun and is missing"));
+    CHECK(has(refusal([&] { open_account(scratch / ".", more); }), "is missing"));
+    CHECK(rldp::read_file(file).empty());
+    rldp::write_file(file, whole);
+    CHECK_NOTHROW(enter_account(scratch / ".", more));
+}
+
+TEST_CASE("runs of an account are on the same data and split") {
+    scratch_directory scratch;
+    std::filesystem::create_directory(scratch / "trusted");
+    const auto first = begin(scratch / "a", 'a'), second = begin(scratch / "b", 'b');
+    const auto claim = [&](const std::string& data, const std::string& split) {
+        return account_claim{"trial-2", second.content(), scratch / "second.mark", data, split};
+    };
+    open_account(scratch / ".", {"trial-1", first.content(), scratch / "first.mark", "not yet begun", "split"});
+    enter_account(scratch / ".", {"trial-1", first.content(), scratch / "first.mark", "data", "split"});
+    for (const auto& other : {claim("others", "split"), claim("data", "another")}) {
+        CHECK(has(refusal([&] { open_account(scratch / ".", other); }), "other data or another split"));
+        CHECK(has(refusal([&] { enter_account(scratch / ".", other); }), "other data or another split"));
+    }
+    CHECK(read_account(locate_account(scratch / ".")).runs.size() == 1);
+    enter_account(scratch / ".", claim("data", "split"));
+    std::filesystem::remove(scratch / "trusted/account.data");
+    CHECK(has(refusal([&] { enter_account(scratch / ".", claim("others", "split")); }), "account.data: is missing"));
+}
+
+TEST_CASE("an account is a tuning's, and its runs lie below it") {
+    scratch_directory scratch;
+    const auto run = begin(scratch / "a", 'a');
+    const auto refused = [&](const std::string& name) {
+        return refusal([&] { enter_account(scratch / ".", {name, run.content(), scratch / "mark", "data", "split"}); });
+    };
+    CHECK(has(refused("trial-1"), "trusted/ is missing"));
+    std::filesystem::create_directory(scratch / "trusted");
+    for (const auto* name : {"", ".", "..", "../trial-1", "cells/../../trial-1", "/trial-1", "trial-\xff"})
+        CHECK(has(refused(name), "is no name for a run"));
+    CHECK_FALSE(std::filesystem::exists(locate_account(scratch / ".")));
+    CHECK(refused("trial-1").empty());
+    // Nor is another read.
+    const auto file = locate_account(scratch / ".");
+    nlohmann::json line = {
+        {"run", "../trial-2"}, {"ledger", std::string(64, 'a')}, {"prev", read_account(file).last_hash()}};
+    line["hash"] = sha256(line.dump());
+    rldp::write_file(file, rldp::read_file(file) + line.dump() + "\n");
+    CHECK(has(refusal([&] { read_account(file); }), "line 3: names no run below"));
 }
 
 TEST_CASE("a run goes on in its account, and a copy of it that is behind does not") {
@@ -155,19 +239,23 @@ TEST_CASE("a run goes on in its account, and a copy of it that is behind does no
     const auto file = locate_account(scratch / ".");
     const auto first = begin(scratch / "a", 'a');
     const auto mark = scratch / "first.mark", copy = scratch / "copy.mark";
-    enter_account(scratch / ".", "trial-1", first.content(), mark);
+    enter_account(scratch / ".", {"trial-1", first.content(), mark, "data", "split"});
     std::filesystem::copy(mark, copy);
-    enter_account(scratch / ".", "trial-1", first.content(), mark);
-    CHECK(
-        has(refusal([&] { enter_account(scratch / ".", "trial-1", first.content(), copy); }), "has gone on elsewhere"));
-    CHECK(has(refusal([&] { open_account(scratch / ".", "trial-1", first.content(), scratch / "none"); }),
+    enter_account(scratch / ".", {"trial-1", first.content(), mark, "data", "split"});
+    CHECK(has(refusal([&] {
+                  enter_account(scratch / ".", {"trial-1", first.content(), copy, "data", "split"});
+              }),
+              "has gone on elsewhere"));
+    CHECK(has(refusal([&] {
+                  open_account(scratch / ".", {"trial-1", first.content(), scratch / "none", "data", "split"});
+              }),
               "has gone on elsewhere"));
     CHECK(read_account(file).runs.size() == 1);
-    enter_account(scratch / ".", "trial-1", first.content(), mark);
+    enter_account(scratch / ".", {"trial-1", first.content(), mark, "data", "split"});
     // A crash between the mark and the account.
     const auto marked = read_mark(mark);
     write_mark(mark,
                {.book = scratch / ".", .starts = {marked.starts[0], {first.content().header_hash, "one to come"}}});
-    CHECK_NOTHROW(enter_account(scratch / ".", "trial-1", first.content(), mark));
+    CHECK_NOTHROW(enter_account(scratch / ".", {"trial-1", first.content(), mark, "data", "split"}));
     CHECK(read_account(file).runs.size() == 1);
 }

@@ -126,6 +126,14 @@ TEST_CASE("a book knows all units of its runs, but for those that it refused") {
     CHECK(known() == 20);
 }
 
+TEST_CASE("a mark that knows another header's last start is not that one's") {
+    const scratch_directory scratch;
+    const auto place = scratch / "book";
+    enter(place, run("a"));
+    CHECK(enter(place, run("b"), {.directory = "a"}) == start_kind::first);
+    CHECK(read_book(place).runs.size() == 2);
+}
+
 TEST_CASE("a directory that is brought back from a copy is one") {
     const scratch_directory scratch;
     const auto place = scratch / "book";
