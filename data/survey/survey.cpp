@@ -306,12 +306,18 @@ std::string template_for(const survey& found, const std::string& path, const std
     auto& columns = out["columns"] = nlohmann::ordered_json::object();
     for (const auto& column : found.columns) {
         if (column.role == column_role::free_text)
-            columns[column.name] = {{"clause", "{value}"}};
+            columns[column.name] = {{"clause", "{value} (end)"}};
         else if (column.role == column_role::rendered && make_label(column.name) != default_label(column.name))
             columns[column.name] = {{"label", make_label(column.name)}};
     }
+    auto schema = make_schema(found, types);
+    // Behind the last column stands no other that tells where a text ends.
+    if (!schema.empty() && (schema.back().size() == 1 || schema.back().contains("text"))) {
+        auto& last = columns[schema.back()["column"].get<std::string>()];
+        if (!last.contains("clause")) last["clause"] = "{label}: {value} (end)";
+    }
     if (columns.empty()) out.erase("columns");
-    if (auto schema = make_schema(found, types); !schema.empty()) out["schema"] = std::move(schema);
+    if (!schema.empty()) out["schema"] = std::move(schema);
     return out.dump(2) + "\n";
 }
 
