@@ -107,7 +107,7 @@ TEST_CASE("init asks what only the owner can say, writes what runs once it is sa
     CHECK(config["privacy"]["book"] == "visits");
 
     const auto seen = c.says("preview " + c.at("mine.json") + " -n 1");
-    CHECK(has(seen.out, "A record of visits. age: ⟦20⟧. outcome: ⟦ill⟧."));
+    CHECK(has(seen.out, "A record of visits. age: ⟦20⟧. outcome: ⟦ill⟧ (end)"));
     CHECK(has(seen.out, "0 of them are cut"));
     const auto cut = json::parse(
         c.says("preview " + c.at("mine.json") + " -n 1 --json --set data.max_tokens=8 --set eval.target=null").out);

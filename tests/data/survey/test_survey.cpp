@@ -151,6 +151,10 @@ TEST_CASE("what becomes of a column follows from its name and the owner's word, 
         CHECK(how.person == "customerNbr");
         CHECK(how.leave_out == std::set<std::string, std::less<>>{"e-mail", "encounter_id"});
         CHECK(how.opening == "A record of t.");
+        // Words end a text that nothing else does.
+        CHECK(has(template_for(found, path), "\"{value} (end)\""));
+        CHECK(has(template_for(found, path), "\"{label}: {value} (end)\""));
+        CHECK_FALSE(has(template_for(found, path, {"readmitted=category:yes,no"}), "{label}: {value} (end)"));
     }
 }
 
