@@ -42,7 +42,7 @@ TEST_CASE("a table becomes a made-up one, and nothing under trusted/ is read") {
     auto endless = nlohmann::json::parse(own);
     endless["columns"]["outcome"]["clause"] = "{label}: {value}.";
     rldp::write_file(at("c.template.json"), endless.dump());
-    for (const std::string command : {"check " + at("c.json"), "run " + at("c.json") + " --quiet --out " + at("run")})
+    for (const auto& command : {"check " + at("c.json"), "run " + at("c.json") + " --quiet --out " + at("run")})
         CHECK(has(says(command).err, "no words tell where it ends"));
     CHECK_FALSE(std::filesystem::exists(at("run")));
     rldp::write_file(at("c.template.json"), own);
