@@ -77,8 +77,12 @@ std::optional<std::string> publish_template(const config::reading_spec& spec) {
     const auto codes = data::load_code_book(private_source(spec));
     auto out = data::publish_template(text, *spec.data.narrative, codes ? &*codes : nullptr);
     const auto model = models::read_model(spec.model.path);
-    plan_rows(data::parse_template(out, *spec.data.narrative), {}, *load_tokenizer(spec, model), model.bos,
-              model.window);
+    const auto words = load_tokenizer(spec, model);
+    try {
+        plan_rows(data::parse_template(out, *spec.data.narrative), {}, *words, model.bos, model.window);
+    } catch (const error& fault) {
+        refuse(fmt::format("{}. Where no table is to be made, take \"schema\" out", fault.what()));
+    }
     return out;
 }
 
