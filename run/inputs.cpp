@@ -30,6 +30,7 @@
 #include "run/memory.hpp"
 #include "run/model_files.hpp"
 #include "run/record_tokens.hpp"
+#include "run/synthesis/row_plan.hpp"
 
 namespace rldp::actors {
 
@@ -74,7 +75,15 @@ std::optional<std::string> publish_template(const config::reading_spec& spec) {
     const auto text = read_file(*spec.data.narrative);
     if (!data::parse_template(text, *spec.data.narrative).schema) return std::nullopt;
     const auto codes = data::load_code_book(private_source(spec));
-    return data::publish_template(text, *spec.data.narrative, codes ? &*codes : nullptr);
+    auto out = data::publish_template(text, *spec.data.narrative, codes ? &*codes : nullptr);
+    const auto model = models::read_model(spec.model.path);
+    const auto words = load_tokenizer(spec, model);
+    try {
+        plan_rows(data::parse_template(out, *spec.data.narrative), {}, *words, model.bos, model.window);
+    } catch (const error& fault) {
+        refuse(fmt::format("{}. Where no table is to be made, take \"schema\" out", fault.what()));
+    }
+    return out;
 }
 
 void check_sources(const config::reading_spec& spec, bool without_data) {

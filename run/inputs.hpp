@@ -45,10 +45,9 @@ std::int64_t token_limit(const config::reading_spec& spec, const models::model_c
 models::lora_layout choose_layout(const config::reading_spec& spec, const models::model_config& model);
 
 /// data.path, by privacy.unit.
-/// The template as anybody may have it, where it declares a schema: rows can be made by it. Errors: bad_input.
-std::optional<std::string> publish_template(const config::reading_spec& spec);
 data::source private_source(const config::reading_spec& spec);
-/// The template as anybody may have it, where it declares a schema: rows can be made by it. Errors: bad_input.
+/// The template as anybody may have it, where it declares a schema. Errors: bad_input, also where no rows can be made
+/// by it with the model's tokenizer.
 std::optional<std::string> publish_template(const config::reading_spec& spec);
 
 /// Before a plan: the files of records are there, with the template and the columns that they are read by, or

@@ -329,6 +329,7 @@ run_plan check(const config::run_config& config, const checking& how) {
         return out;
     }
     if (!weights) refuse(bare);
+    publish_template(reading);  // for its refusals
     const auto tokens = load_tokenizer(reading, model);
     auto data =
         load_data(reading, *tokens, token_limit(reading, model), cached_corpus::of_reader(reading).get(), how.tell);

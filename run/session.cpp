@@ -355,6 +355,7 @@ opened_run create_run(const config::run_config& given, const std::filesystem::pa
         refuse(directory.string() + ": exists already; choose another --out, or continue it with --resume " +
                directory.string());
     const auto kept = cached_corpus::of_run(config::to_reading_spec(asked), directory, how.corpora, team == nullptr);
+    const auto published = publish_template(config::to_reading_spec(asked));
     auto ready = load_run_inputs(
         asked, [&](const auto& full, run_model model) { return train_on_public(full, std::move(model), how.lessons); },
         kept.get(), {.identify = true, .tell = how.tell});
@@ -369,7 +370,7 @@ opened_run create_run(const config::run_config& given, const std::filesystem::pa
     const auto header = make_header(spec, ready.plan, *policy, test_hooks::data_hmac(key.hmac(ready.data.digest)));
     key.save(partial.key());
     eval::write_configuration(partial, spec.config);
-    if (const auto published = publish_template(spec)) write_file(partial.row_template(), *published);
+    if (published) write_file(partial.row_template(), *published);
     const auto who = toss_membership(spec, ready.data, key);
     write_file(partial.membership(), eval::to_json(who));
     auto ledger = privacy::ledger::create(partial.ledger(), header);

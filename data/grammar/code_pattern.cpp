@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "data/grammar/parts.hpp"
 
 namespace rldp::data {
 
@@ -128,33 +129,53 @@ class code_parser {
             if (!take(')')) refuse("has ( without )");
             return inside;
         }
-        std::bitset<256> bytes;
-        if (take('['))
-            bytes = list();
-        else
-            bytes.set(character());
-        const fragment one{machine_.add(), machine_.add()};
-        machine_.states[one.in].bytes = bytes;
-        machine_.states[one.in].to = one.out;
-        return one;
+        const auto begin = machine_.add();
+        fragment all{begin, begin};
+        if (take('[')) {
+            lead(all, list());
+            return all;
+        }
+        for (const char c : character()) {
+            std::bitset<256> one;
+            lead(all, one.set(static_cast<std::uint8_t>(c)));
+        }
+        return all;
     }
 
-    std::uint8_t character() {
-        const char c = text_[at_++];
-        if (c == '\\') {
-            if (!more()) refuse("ends with a backslash");
-            const char meant = text_[at_++];
-            if ((meant >= 'a' && meant <= 'z') || (meant >= 'A' && meant <= 'Z') || (meant >= '0' && meant <= '9'))
-                refuse(fmt::format("has \\{}, which it does not know; write [0-9] and the like", meant));
-            return static_cast<std::uint8_t>(meant);
-        }
-        if (std::string_view("*+.^$?{}]").find(c) != std::string_view::npos)
+    /// One byte further.
+    void lead(fragment& all, const std::bitset<256>& bytes) {
+        const auto to = machine_.add();
+        machine_.states[all.out].bytes = bytes;
+        machine_.states[all.out].to = to;
+        all.out = to;
+    }
+
+    /// The bytes of one character.
+    std::string_view character() {
+        const bool escaped = take('\\');
+        if (!more()) refuse("ends with a backslash");
+        const char c = text_[at_];
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (escaped && plain) refuse(fmt::format("has \\{}, which it does not know; write [0-9] and the like", c));
+        if (!escaped && std::string_view("*+.^$?{}]").find(c) != std::string_view::npos)
             refuse(fmt::format("has {0}, which has no end or means something elsewhere; put a backslash before it", c));
-        if (static_cast<std::uint8_t>(c) < 0x20) refuse("has a control character");
-        return static_cast<std::uint8_t>(c);
+        const auto text = make_text(1);
+        auto at = text->begin();
+        const auto from = at_;
+        // A blank is none that a text begins with.
+        if (take(' ')) return text_.substr(from, 1);
+        do {
+            const auto to = more() ? text->next(at, static_cast<std::uint8_t>(text_[at_])) : std::nullopt;
+            if (!to) refuse("has a control character, or bytes that are no UTF-8");
+            at = *to;
+            ++at_;
+        } while (!text->ends(at));
+        return text_.substr(from, at_ - from);
     }
 
     std::bitset<256> list() {
+        if (more() && text_[at_] == '^')
+            refuse("has [^, which would say what may not stand; list what may, or put a backslash before ^");
         std::bitset<256> out;
         while (!take(']')) {
             if (!more()) refuse("has [ without ]");

@@ -368,17 +368,34 @@ void row_renderer::refuse_value(const field& which, std::size_t row, const std::
 std::string publish_template(const std::string& text, const std::string& file, const code_book* codes) {
     const auto how = parse_template(text, file);
     auto out = nlohmann::ordered_json::parse(text);
-    for (const auto& [name, rule] : how.columns) {
-        if (!rule.codes) continue;
+    require(how.schema.has_value(), "a template is published for its schema");
+    for (const auto* key : {"record", "person", "leave_out"}) out.erase(key);  // columns that are never told
+    for (std::size_t c = 0; c < how.schema->size(); ++c) {
+        const auto& [name, type, required] = (*how.schema)[c];
+        const auto found = how.columns.find(name);
+        if (found == how.columns.end() || !found->second.codes) continue;
+        const auto& rule = found->second;
+        const auto* category = std::get_if<category_type>(&type);
+        const bool all_codes = category != nullptr && category->all_codes;
         auto& written = out["columns"][name];
+        auto& declared = out["schema"][c];
         written.erase("codes");
-        if (!codes) continue;  // codes stay codes
+        if (!codes) {  // codes stay codes, of which nobody has a list
+            if (all_codes) declared.erase("category");
+            continue;
+        }
         const auto table = codes->find(*rule.codes);
         if (table == codes->end())
             refuse(fmt::format("{}: columns.{}.codes: the code book has no table \"{}\"", file, name, *rule.codes));
         auto told = nlohmann::ordered_json::object(), known = nlohmann::ordered_json::array();
         std::set<std::string> seen = {how.unknown};  // of codes that are told alike one is enough, of unknown ones none
+        // A pattern or free text lists no codes: what is told stands for them.
+        if (std::holds_alternative<text_type>(type) || std::holds_alternative<code_type>(type)) {
+            declared.erase("code");
+            continue;
+        }
         for (const auto& [code, meaning] : table->second) {
+            if (!conforms(code, type)) continue;
             const auto said = rule.values.find(meaning);
             const auto word = said != rule.values.end()       ? said->second
                               : how.missing.contains(meaning) ? how.unknown
@@ -386,12 +403,18 @@ std::string publish_template(const std::string& text, const std::string& file, c
             told[code] = word;
             if (seen.insert(word).second) known.push_back(code);
         }
-        written["values"] = std::move(told);
-        for (auto& column : out["schema"])
-            if (column["column"] == name && column.value("category", nlohmann::ordered_json()) == "codes")
-                column["category"] = known;
+        if (!all_codes) {
+            written["values"] = std::move(told);
+        } else if (known.empty() || known.size() > most_categories) {  // more than a list may have
+            declared.erase("category");
+        } else {
+            written["values"] = std::move(told);
+            declared["category"] = std::move(known);
+        }
     }
-    return out.dump(2) + "\n";
+    auto published = out.dump(2) + "\n";
+    parse_template(published, file);
+    return published;
 }
 
 }  // namespace rldp::data

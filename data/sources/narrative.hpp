@@ -80,8 +80,9 @@ row_template read_template(const std::string& path);
 /// The same from text; `file` names it in messages.
 row_template parse_template(const std::string& json, const std::string& file);
 
-/// The template as anybody may have it: its text, with what the code tables that it names say in their place. Errors:
-/// bad_input where the book lacks one.
+/// The template, which has a schema, as anybody may have it: its text without the names of columns that are never told,
+/// and in place of the code tables that it names what they say of codes that are declared. A column whose codes can't
+/// be listed is undeclared there. Errors: bad_input where the book lacks a table.
 std::string publish_template(const std::string& json, const std::string& file, const code_book* codes);
 
 /// Verbalises the rows of one table, fields in the schema's order, else in the table's.

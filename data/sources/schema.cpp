@@ -18,7 +18,7 @@ namespace rldp::data {
 
 namespace {
 
-constexpr std::size_t most_columns = 1000, most_categories = 10'000;
+constexpr std::size_t most_columns = 1000;
 constexpr std::int64_t most_characters = 10'000, most_days = 200'000;
 
 /// One entry of the list, which knows where it stands.
@@ -151,7 +151,7 @@ column_type read_type(const schema_entry& from, std::string_view key) {
 column_schema read_entry(const nlohmann::json& value, const std::string& place) {
     const schema_entry from(value, place);
     if (!value.is_object() || !value.contains("column")) from.fail("must be an object with \"column\"");
-    column_schema out{.name = from.text("column"), .type = {}, .declared = false, .required = from.flag("required")};
+    column_schema out{.name = from.text("column"), .type = {}, .required = from.flag("required")};
     std::string_view given;
     for (const auto& [key, unused] : value.items()) {
         const auto type = std::find(type_keys.begin(), type_keys.end(), key);
@@ -169,7 +169,6 @@ column_schema read_entry(const nlohmann::json& value, const std::string& place) 
     if (from.has("format") && given != "date") from.fail("is of date", "format");
     if (given.empty()) return out;
     out.type = read_type(from, given);
-    out.declared = true;
     return out;
 }
 

@@ -16,6 +16,8 @@ namespace rldp::data {
 
 // Types. Of a column's cells, as they stand in the table.
 
+inline constexpr std::size_t most_categories = 10'000;
+
 /// One of a list. Of a column whose template names a code table, `all_codes`: whatever that table has.
 struct category_type {
     std::vector<std::string> values;
@@ -42,8 +44,7 @@ using column_type = std::variant<text_type, category_type, number_type, date_typ
 
 struct column_schema {
     std::string name;
-    column_type type;
-    bool declared = false;  ///< else free text of text_type::undeclared characters at most
+    column_type type;       ///< free text of text_type::undeclared characters at most where none is declared
     bool required = false;  ///< else a value may be missing
 };
 

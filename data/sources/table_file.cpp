@@ -111,8 +111,10 @@ std::string json_line(const row_template& how, const std::vector<std::string>& c
     for (std::size_t c = 0; c < cells.size(); ++c) {
         const auto& column = (*how.schema)[c];
         const auto* number = std::get_if<number_type>(&column.type);
-        const auto units =
-            number != nullptr ? number->range.read(with_decimal_point(cells[c]).value_or(cells[c])) : std::nullopt;
+        const auto rule = how.columns.find(column.name);
+        const bool comma = rule != how.columns.end() && rule->second.decimal_comma;
+        const auto pointed = comma ? with_decimal_point(cells[c]).value_or(cells[c]) : cells[c];
+        const auto units = number != nullptr ? number->range.read(pointed) : std::nullopt;
         const bool listed = std::holds_alternative<category_type>(column.type) && conforms(cells[c], column.type);
         const bool none = how.missing.contains(cells[c]) && !listed;
         out += (c > 0 ? ", " : "") + nlohmann::json(column.name).dump() + ": ";

@@ -304,14 +304,19 @@ std::string template_for(const survey& found, const std::string& path, const std
     out["missing"] = values_for_none;
     out["clause"] = "{label}: {value}.";  // grammatical for every column
     auto& columns = out["columns"] = nlohmann::ordered_json::object();
+    // A text ends where words do that follow it: its own, or the next column's.
+    constexpr auto ending = "{label}: {value} (end)";
     for (const auto& column : found.columns) {
-        if (column.role == column_role::free_text)
-            columns[column.name] = {{"clause", "{value}"}};
-        else if (column.role == column_role::rendered && make_label(column.name) != default_label(column.name))
-            columns[column.name] = {{"label", make_label(column.name)}};
+        if (column.role != column_role::free_text && column.role != column_role::rendered) continue;
+        if (make_label(column.name) != default_label(column.name))
+            columns[column.name]["label"] = make_label(column.name);
+        if (column.role == column_role::free_text) columns[column.name]["clause"] = ending;
     }
+    auto schema = make_schema(found, types);
+    if (!schema.empty() && (schema.back().size() == 1 || schema.back().contains("text")))
+        columns[schema.back()["column"].get<std::string>()]["clause"] = ending;
     if (columns.empty()) out.erase("columns");
-    if (auto schema = make_schema(found, types); !schema.empty()) out["schema"] = std::move(schema);
+    if (!schema.empty()) out["schema"] = std::move(schema);
     return out.dump(2) + "\n";
 }
 

@@ -54,7 +54,7 @@ class column_watch {
 
 enum class column_role : std::uint8_t {
     rendered,   ///< a clause of the record
-    free_text,  ///< a clause that is its value alone
+    free_text,  ///< a clause of its value and words that end it
     person,     ///< says whose the record is, and is never rendered
     left_out,   ///< identifies by its name, or the owner leaves it out
 };

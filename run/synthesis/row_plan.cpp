@@ -85,14 +85,31 @@ std::vector<std::string> list_exceptions(const data::column_schema& column, cons
 
 /// A text of the part, told in no words of its own.
 std::string find_example(const data::part& values, const std::vector<std::string>& exceptions) {
-    // Breadth first, so that it is short.
-    std::vector<std::pair<data::mark, std::string>> open = {{values.begin(), ""}};
-    for (std::size_t i = 0; i < open.size() && i < 10'000; ++i) {
-        const auto [at, text] = open[i];
-        if (values.ends(at) && std::find(exceptions.begin(), exceptions.end(), text) == exceptions.end()) return text;
-        for (int byte = 0x21; byte < 0x7f; ++byte)
-            if (const auto to = values.next(at, static_cast<std::uint8_t>(byte)))
-                open.emplace_back(*to, text + static_cast<char>(byte));
+    // Whatever begins a text can be ended: the first way leads to one, and only exceptions turn the search back.
+    struct step {
+        data::mark at;
+        int next = 0;  ///< bytes tried, from the first that is printed on
+    };
+    constexpr int first_printed = 0x21, bytes = 256;
+    std::string text;
+    std::vector<step> way = {{values.begin()}};
+    while (!way.empty()) {
+        auto& here = way.back();
+        if (here.next == 0 && values.ends(here.at) &&
+            std::find(exceptions.begin(), exceptions.end(), text) == exceptions.end())
+            return text;
+        std::optional<data::mark> to;
+        while (!to && here.next < bytes) {
+            const auto byte = static_cast<std::uint8_t>(first_printed + here.next++);
+            to = values.next(here.at, byte);
+            if (to) text += static_cast<char>(byte);
+        }
+        if (to) {
+            way.push_back({*to});
+        } else {
+            way.pop_back();
+            if (!text.empty()) text.pop_back();
+        }
     }
     return {};
 }
@@ -315,11 +332,11 @@ class planner {
         auto& to = plan_.slots.empty() ? plan_.opening_text : plan_.slots.back().after_text;
         to = std::exchange(pending_, {});
         if (plan_.slots.empty() || !plan_.slots.back().is_text) return;
-        if (to.find_first_not_of(' ') == std::string::npos)
-            refuse_column(
-                plan_.how, plan_.columns[plan_.slots.back().column],
-                "it is free text, and no words tell where it ends; put some behind {value} in its clause, such "
-                "as \"{value} (end)\", or declare its length by a code");
+        // A full stop alone is in numbers and between sentences.
+        if (std::none_of(to.begin(), to.end(), is_word_byte))
+            refuse_column(plan_.how, plan_.columns[plan_.slots.back().column],
+                          "it is free text, and no words tell where it ends; put some behind {value} in its clause, "
+                          "such as \"{value} (end)\", or declare its type in the schema (docs/synthetic.md)");
     }
 
     void encode(std::optional<std::int64_t> bos) {

@@ -150,11 +150,12 @@ made_rows make_rows(const row_model& model, const row_plan& plan, const row_samp
     std::vector<std::uint64_t> open(out.cells.size());
     std::iota(open.begin(), open.end(), static_cast<std::uint64_t>(first));
     for (int draw = 0; !open.empty(); ++draw) {
-        if (draw == most_draws)
+        const auto made_so_far = count - std::ssize(open);
+        if (out.drawn >= least_draws && made_so_far * most_draws_per_row < out.drawn)
             refuse(
-                fmt::format("row {}: {} draws gave none that reads back by {}; train longer, lower --temperature, or "
+                fmt::format("rows from {} on: of {} draws {} read back by {}; train longer, lower --temperature, or "
                             "declare types that are narrower",
-                            open.front() + 1, most_draws, plan.how.file));
+                            first + 1, out.drawn, made_so_far, plan.how.file));
         const auto rows = batch_of_rows(model, plan, how, known, open, draw).run(out);
         out.drawn += std::ssize(rows);
         std::vector<std::uint64_t> again;

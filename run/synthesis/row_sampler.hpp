@@ -24,8 +24,9 @@ struct row_model {
     const at::Tensor* adapter = nullptr;
 };
 
-/// A row may be drawn so often before it is given up.
-inline constexpr int most_draws = 20;
+/// A batch is given up where, of so many draws at least, fewer than one in most_draws_per_row reads back. One row alone
+/// ends nothing: it would meet every call that goes on from there.
+inline constexpr std::int64_t least_draws = 1000, most_draws_per_row = 20;
 
 struct made_rows {
     std::vector<std::vector<std::string>> cells;  ///< by row, by column of the plan
@@ -37,7 +38,7 @@ struct made_rows {
 /// random numbers of its own. The same for the same `first` and `count`, to the bit; for others, too, as far as
 /// products of matrices are the same for a row whatever stands beside it. On the calling thread alone. Every row reads
 /// back: told by the template it is the text that was made, and its values are of their types. Errors: bad_input where
-/// a row was drawn most_draws times and never did.
+/// too few draws do.
 made_rows make_rows(const row_model& model, const row_plan& plan, const row_sampling& how, std::int64_t first,
                     std::int64_t count);
 

@@ -31,7 +31,7 @@ row_walk::outlook row_walk::look(token_lists& known) const {
     };
     for (const auto& one : readings_) add(slot.after[one.words]);
     const bool ends = slot.values.ends(at_);
-    if (ends && !slot.after.empty() && !may_end_) add(slot.after.front());
+    if (ends && !slot.after.empty()) add(slot.after.front());
     out.may_end = may_end_ || (ends && slot.after.empty());
     const auto count = out.values->size() + out.words.size();
     if (count == 0) {
@@ -59,7 +59,7 @@ void row_walk::take(std::int32_t token) {
     if (whole != readings_.end()) {
         const bool last = slot_ + 1 == plan_.slots.size();
         // Behind the last words nothing tells whether a number goes on; where it can, what follows decides.
-        if (last && !slot.is_text && !at_.empty()) {
+        if (last && !slot.is_text && (!at_.empty() || readings_.size() > 1)) {
             may_end_ = true;
             values_.resize(slot_);
             values_.push_back(value_.substr(0, whole->value));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "base/data_names.hpp"
@@ -19,6 +20,7 @@
 #include "models/generate.hpp"
 #include "models/thread_count.hpp"
 #include "models/weights.hpp"
+#include "privacy/keys/digest.hpp"
 #include "run/artifacts/run_directory.hpp"
 
 namespace rldp::actors {
@@ -38,8 +40,13 @@ struct public_run {
 };
 
 fs::path find_model(const synthesis_request& asked, const eval::run_directory& run, const config::run_config& config) {
+    if (fs::exists(run.model())) {
+        if (asked.model)
+            refuse(fmt::format("--model: the run trained the whole model, which lies in {}; leave --model out",
+                               run.model().string()));
+        return run.model();
+    }
     if (asked.model) return *asked.model;
-    if (fs::exists(run.model())) return run.model();
     if (fs::exists(config.model.path)) return config.model.path;
     refuse(fmt::format("{}: its base is called {}; say where it lies with --model", asked.run.string(),
                        model_name(config.model.path)));
@@ -66,12 +73,30 @@ public_run open_run(const synthesis_request& asked) {
     return out;
 }
 
-std::shared_ptr<const models::causal_lm> load_base(const public_run& run, const on_loading& tell) {
+struct read_base {
+    std::shared_ptr<const models::causal_lm> model;
+    std::string digest;  ///< of its weights
+};
+
+read_base load_base(const public_run& run, const on_loading& tell) {
     const auto device = models::find_device("cpu", "device");
     const auto described = models::read_model(run.model);
     const auto quantize = described.in_blocks.numbers > 0 ? quantization::none : run.config.model.quantize;
-    return models::causal_lm::load(run.model, models::use_precision(run.config.model.dtype, device), device, tell,
-                                   quantize);
+    auto read = models::load_weights(
+        run.model, described, models::use_precision(run.config.model.dtype, device), device,
+        {.quantize = models::to_block_type(quantize), .digest = true, .known_good = false, .tell = tell});
+    return {models::causal_lm::from_weights(described, std::move(read.weights)), std::move(read.digest)};
+}
+
+/// Of an adapter's files; empty without one.
+std::string digest_adapter(const public_run& run) {
+    if (!run.adapter) return {};
+    std::set<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(*run.adapter))
+        if (entry.is_regular_file()) files.insert(entry.path());
+    std::string all;
+    for (const auto& file : files) all += file.filename().string() + privacy::sha256(read_file(file));
+    return privacy::sha256(all);
 }
 
 /// Rows of a table that is not whole yet, in JSON lines: first what they depend on, then a row each.
@@ -116,7 +141,8 @@ class waiting_rows {
         auto end = text.find('\n');
         if (end == std::string::npos || text.substr(0, end) != depends_on)
             refuse(path_.string() +
-                   ": was begun with another run, seed, batch, temperature or --where; remove it, or repeat that call");
+                   ": was begun with another run, base, seed, batch, temperature or --where; remove it, or repeat that "
+                   "call");
         std::int64_t lines = 0;
         auto whole = ++end;
         for (auto next = text.find('\n', end); next != std::string::npos; next = text.find('\n', next + 1))
@@ -132,8 +158,10 @@ class waiting_rows {
     std::int64_t rows_ = 0;
 };
 
-std::string describe_dependence(const synthesis_request& asked, const public_run& run) {
+std::string describe_dependence(const synthesis_request& asked, const public_run& run, const std::string& base) {
     return json{{"run", read_file(eval::run_at(asked.run).config())},
+                {"base", base},
+                {"adapter", digest_adapter(run)},
                 {"template", run.template_text},
                 {"seed", asked.how.seed},
                 {"temperature", asked.how.temperature},
@@ -159,7 +187,8 @@ synthesis_result synthesize(const synthesis_request& asked, const synthesis_hook
     const auto words = models::tokenizer::load(run.model);
     const auto described = models::read_model(run.model);
     const auto plan = plan_rows(run.how, asked.given, *words, described.bos, described.window);
-    row_model model{.base = load_base(run, hooks.loading)};
+    auto base = load_base(run, hooks.loading);
+    row_model model{.base = std::move(base.model)};
     std::optional<models::loaded_adapter> adapter;
     if (run.adapter) {
         adapter = models::load_adapter(*run.adapter, model.base->config(), run.model);
@@ -168,7 +197,7 @@ synthesis_result synthesize(const synthesis_request& asked, const synthesis_hook
     }
     synthesis_result out;
     out.waiting = asked.out.string() + ".partial";
-    waiting_rows waiting(out.waiting, describe_dependence(asked, run), asked);
+    waiting_rows waiting(out.waiting, describe_dependence(asked, run, base.digest), asked);
     out.begun_with = waiting.rows();
     out.made.rows = std::min(waiting.rows(), asked.rows);
     const auto began = std::chrono::steady_clock::now();

@@ -84,7 +84,7 @@ TEST_CASE("init asks what only the owner can say, writes what runs once it is sa
     CHECK(has(asked.out, "900; 300 units to protect"));
     CHECK(has(asked.out, "Whose is a record? By their names, visit_id, patient may say it."));
     CHECK(has(asked.out, "How many units train? --population N"));
-    CHECK(has(asked.out, " --person patient --population 210 --max-tokens 32 --target outcome --out "));
+    CHECK(has(asked.out, " --person patient --population 210 --max-tokens 64 --target outcome --out "));
     CHECK_FALSE(std::filesystem::exists(c.at("mine.json")));
     CHECK_FALSE(std::filesystem::exists(c.at("mine.template.json")));
     const auto half = c.init("visits.csv", "--person patient");
@@ -107,7 +107,7 @@ TEST_CASE("init asks what only the owner can say, writes what runs once it is sa
     CHECK(config["privacy"]["book"] == "visits");
 
     const auto seen = c.says("preview " + c.at("mine.json") + " -n 1");
-    CHECK(has(seen.out, "A record of visits. age: ⟦20⟧. outcome: ⟦ill⟧."));
+    CHECK(has(seen.out, "A record of visits. age: ⟦20⟧. outcome: ⟦ill⟧ (end)"));
     CHECK(has(seen.out, "0 of them are cut"));
     const auto cut = json::parse(
         c.says("preview " + c.at("mine.json") + " -n 1 --json --set data.max_tokens=8 --set eval.target=null").out);

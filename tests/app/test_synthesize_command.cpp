@@ -37,6 +37,16 @@ TEST_CASE("a table becomes a made-up one, and nothing under trusted/ is read") {
     CHECK(schema[0] == nlohmann::json{{"column", "sex"}, {"category", {"f", "m", "x"}}});
     CHECK(schema[2] == nlohmann::json{{"column", "outcome"}});
 
+    // What no rows can be made by is refused before anything is charged.
+    const auto own = rldp::read_file(at("c.template.json"));
+    auto endless = nlohmann::json::parse(own);
+    endless["columns"]["outcome"]["clause"] = "{label}: {value}.";
+    rldp::write_file(at("c.template.json"), endless.dump());
+    for (const auto& command : {"check " + at("c.json"), "run " + at("c.json") + " --quiet --out " + at("run")})
+        CHECK(has(says(command).err, "no words tell where it ends"));
+    CHECK_FALSE(std::filesystem::exists(at("run")));
+    rldp::write_file(at("c.template.json"), own);
+
     const auto run = says("run " + at("c.json") + " --out " + at("run") +
                           " --quiet --set train.steps=4 --set train.eval_every=4 --set public.path='\"template:64\"' "
                           "--set public.steps=4");

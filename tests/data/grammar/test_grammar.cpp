@@ -121,6 +121,20 @@ TEST_CASE("codes: what a regular expression matches") {
     }
 }
 
+TEST_CASE("codes: a character of several bytes is one") {
+    const auto spells = [](const std::string& pattern, const std::string& text) {
+        const auto made = of(make_code(pattern));
+        return made.ends(made.next(made.begin(), text));
+    };
+    CHECK(spells("Aé?", "A"));
+    CHECK(spells("Aé?", "Aé"));
+    CHECK_FALSE(spells("Aé?", "A\xc3"));
+    CHECK(spells("€{2}", "€€"));
+    CHECK_FALSE(spells("€{2}", "€\xac"));
+    CHECK(spells("\\é \\^x", "é ^x"));
+    CHECK(spells("[\\^A]", "^"));
+}
+
 TEST_CASE("patterns that have no end, or are none, are refused") {
     const auto said = [](const std::string& pattern) { return refusal([&] { make_code(pattern); }); };
     CHECK(has(said("[A-Z]*"), "has *"));
@@ -131,6 +145,11 @@ TEST_CASE("patterns that have no end, or are none, are refused") {
     CHECK(has(said("A)"), "has a ) that nothing opened"));
     CHECK(has(said("[]"), "with nothing in it"));
     CHECK(has(said("[Z-A]"), "that falls"));
+    CHECK(has(said("[^A]"), "has [^"));
+    CHECK(has(said("A\x7f"), "control character"));
+    CHECK(has(said("A\\\n"), "control character"));
+    CHECK(has(said("A\xc2\x80"), "control character"));
+    CHECK(has(said("A\xc3"), "no UTF-8"));
     CHECK(has(said("A{3,1}"), "from more to fewer"));
     CHECK(has(said("A{1000000}"), "none from 0 to 200"));
     CHECK(has(said("\\d"), "which it does not know"));

@@ -118,6 +118,44 @@ TEST_CASE("a published template tells the same rows without the code book") {
     CHECK(has(refusal([&] { publish_template(text, "t.json", &other); }), "no table \"kinds\""));
 }
 
+TEST_CASE("a published template names no column that is not told, and no code that is not declared") {
+    const std::string text = R"({"record": "visit", "person": "who", "leave_out": ["mail"],
+        "schema": [{"column": "kind", "category": ["1", "2"]}],
+        "columns": {"kind": {"codes": "kinds"}}})";
+    const code_book book{{"kinds", {{"1", "Calm"}, {"2", "Urgent"}, {"3", "Secret"}}}};
+    const auto published = publish_template(text, "t.json", &book);
+    for (const auto* absent : {"visit", "who", "mail", "Secret", "codes"}) CHECK_FALSE(has(published, absent));
+    CHECK(has(published, "Urgent"));
+}
+
+TEST_CASE("a published template can be read, and what can't be declared is not") {
+    code_book book;
+    const auto publish = [&](const std::string& type, const code_book* codes) {
+        const auto text = R"({"schema": [{"column": "kind")" + type + R"(}], "columns": {"kind": {"codes": "kinds"}}})";
+        return parse_template(publish_template(text, "t.json", codes), "p.json");
+    };
+    const auto is_text = [](const row_template& how) {
+        return std::holds_alternative<text_type>(how.schema->front().type) && how.columns.at("kind").values.empty();
+    };
+    CHECK(is_text(publish(R"(, "category": "codes")", nullptr)));
+    book["kinds"] = {{"1", "NULL"}, {"2", "?"}};  // all unknown
+    CHECK(is_text(publish(R"(, "category": "codes")", &book)));
+    for (int i = 0; i < 10'001; ++i) book["kinds"][std::to_string(i)] = "meaning " + std::to_string(i);
+    CHECK(is_text(publish(R"(, "category": "codes")", &book)));
+    CHECK(is_text(publish("", &book)));
+    CHECK(is_text(publish(R"(, "code": "[0-9]{2}")", &book)));
+    CHECK(publish(R"(, "integer": [1, 3])", &book).columns.at("kind").values.size() == 3);
+}
+
+TEST_CASE("numbers in JSON lines are those of the cells") {
+    const scratch_directory scratch;
+    const auto how = with(R"([{"column": "a", "number": [0, 9], "step": 0.001},
+                              {"column": "b", "number": [0, 9], "step": 0.001}])",
+                          R"(, "columns": {"b": {"decimal": ","}})");
+    write_table(scratch / "t.jsonl", how, [](const auto& use) { use({"1.234", "1,234"}); });
+    CHECK(rldp::read_file(scratch / "t.jsonl") == "{\"a\": 1.234, \"b\": 1.234}\n");
+}
+
 TEST_CASE("made-up rows conform, and every value comes") {
     const auto how = with(every_type, R"(, "record": "id", "leave_out": ["mail"])");
     made_up_stream rows(how, nullptr, 3000, 1);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -151,6 +152,15 @@ TEST_CASE("what becomes of a column follows from its name and the owner's word, 
         CHECK(how.person == "customerNbr");
         CHECK(how.leave_out == std::set<std::string, std::less<>>{"e-mail", "encounter_id"});
         CHECK(how.opening == "A record of t.");
+        // Words end a text that nothing else does.
+        const auto endings = [&](const std::vector<std::string>& types) {
+            const auto columns = nlohmann::json::parse(template_for(found, path, types))["columns"];
+            return columns["note"]["clause"] == "{label}: {value} (end)" &&
+                   columns.value("readmitted", nlohmann::json::object()).value("clause", "") ==
+                       "{label}: {value} (end)";
+        };
+        CHECK(endings({}));
+        CHECK_FALSE(endings({"readmitted=category:yes,no"}));
     }
 }
 

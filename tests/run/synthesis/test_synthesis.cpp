@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -83,6 +84,12 @@ std::string tell(const row_plan& plan, const std::vector<std::string>& cells) {
     data::table rows("t", plan.columns);
     rows.add_row(cells, 1);
     return data::row_renderer(plan.how, rows, nullptr)(0);
+}
+
+std::string spelled_by(const row_plan& plan, const std::vector<std::int32_t>& taken) {
+    std::string out;
+    for (const auto id : taken) out += plan.tokens.spell(id);
+    return out;
 }
 
 /// A row of even choices; the tokens that were taken, too.
@@ -183,6 +190,41 @@ TEST_CASE("given cells are words like the template's own") {
     CHECK(has(row.text(), "Stay of 1 day. weight: unknown."));
 }
 
+TEST_CASE("a type of which no short value is there can be planned") {
+    const bytes words;
+    for (const std::string type :
+         {R"("code": "[0-9]{5}")", R"("integer": [10000, 99999])", R"("code": "[0-9]{10}")", R"("code": "[A-Z] [0-9]")",
+          R"("code": "é[0-9]")", R"("number": [-3000, -1000], "step": 0.5)"}) {
+        CAPTURE(type);
+        CHECK(plan_of(R"({"opening": "It", "schema": [{"column": "a", )" + type + "}]}", words).slots.size() == 1);
+    }
+    // A value that a rule tells otherwise is no example.
+    const auto few = R"({"opening": "It", "schema": [{"column": "a", "code": "A[01]"}],
+                         "columns": {"a": {"values": {"A0": "none"}}}})";
+    CHECK(plan_of(few, words).slots.front().cells.size() == 2);
+}
+
+TEST_CASE("in the last column every value is drawn that begins with another and its closing words") {
+    const bytes words;
+    for (const std::string after : {".", ".."}) {
+        const auto plan = plan_of(R"({"opening": "It", "clause": "is {value})" + after + R"(",
+            "schema": [{"column": "a", "category": ["Inc", "Inc.", "Inc..", "Inc. x"], "required": true}]})",
+                                  words);
+        std::mt19937 random(3);
+        std::set<std::string> seen;
+        for (int i = 0; i < 300; ++i) {
+            std::vector<std::int32_t> taken;
+            const auto row = walk_at_random(plan, random, taken);
+            const auto cells = row.cells();
+            REQUIRE(cells);
+            REQUIRE(tell(plan, *cells) == row.text());
+            REQUIRE(plan.opening_text + spelled_by(plan, taken) == row.text());
+            seen.insert(cells->front());
+        }
+        CHECK(seen.size() == 4);
+    }
+}
+
 TEST_CASE("what no row can be made of is refused in a line") {
     const bytes words;
     const auto said = [&](const std::string& schema, const std::string& more, const given_cells& given = {}) {
@@ -192,6 +234,7 @@ TEST_CASE("what no row can be made of is refused in a line") {
     CHECK(has(said(one(R"("category": ["x", "y"])"), R"(, "columns": {"a": {"values": {"x": "z", "y": "z"}}})"),
               "\"x\" and \"y\" are told alike"));
     CHECK(has(said(one(R"("text": 9)"), R"(, "clause": "{label}: {value}")"), "no words tell where it ends"));
+    CHECK(has(said(one(R"("text": 9)"), R"(, "clause": "{label}: {value}.")"), "or declare its type"));
     CHECK(
         has(said(R"([{"column": "a"}, {"column": "b"}])", R"(, "clause": "{value}")"), "no words tell where it ends"));
     CHECK(has(said(one(R"("number": [0, 9], "step": 0.5)"), R"(, "clause": "{value} or {value}.")"),
@@ -308,6 +351,18 @@ TEST_CASE("rows come as often as the model's chances say") {
     CHECK(least < 1e-9);
 }
 
+TEST_CASE("a row that is drawn often ends nothing, and rows that never read back do") {
+    const tiny t;
+    auto plan = t.plan(R"({"opening": "A visit.", "clause": "{label}: {value}.", "schema": [
+        {"column": "kind", "code": "[A-P]", "required": true}]})");
+    for (char c = 'B'; c <= 'O'; ++c) plan.how.missing.emplace(1, c);  // told otherwise now
+    const auto made = make_rows({t.model}, plan, {.seed = 3}, 0, 64);
+    CHECK(made.drawn > 300);
+    plan.how.opening = "Another.";
+    CHECK(has(refusal([&] { make_rows({t.model}, plan, {.seed = 3}, 64, 64); }),
+              "rows from 65 on: of 1024 draws 0 read back by t.json"));
+}
+
 TEST_CASE("a token is chosen by its weight, and the end by that of all others") {
     const std::vector<float> logits = {0, std::log(2.F), std::log(3.F), std::log(4.F)};
     const auto chosen = [&](double uniform, bool may_end) {
@@ -394,7 +449,7 @@ TEST_CASE("a table is the same on any number of threads, and after a stop") {
     auto stopped = whole;
     stopped.out = from.scratch / "stopped.csv";
     stopped.threads = 2;
-    std::int64_t asked = 0;
+    std::atomic<int> asked = 0;
     const auto part = synthesize(stopped, {.stop = [&] { return ++asked > 12; }});
     CHECK_FALSE(part.finished);
     CHECK_FALSE(std::filesystem::exists(stopped.out));
@@ -402,7 +457,15 @@ TEST_CASE("a table is the same on any number of threads, and after a stop") {
     auto other = stopped;
     other.resume = true;
     other.how.seed = 6;
-    CHECK(has(refusal([&] { synthesize(other, {}); }), "was begun with another run, seed"));
+    CHECK(has(refusal([&] { synthesize(other, {}); }), "was begun with another run, base, seed"));
+    other.how.seed = 5;
+    const auto adapter = from.scratch / "run/public/adapter/adapter_model.safetensors";
+    const auto own = read_file(adapter);
+    auto changed = own;
+    changed.back() = static_cast<char>(changed.back() ^ 1);
+    write_file(adapter, changed);
+    CHECK(has(refusal([&] { synthesize(other, {}); }), "was begun with another run, base, seed"));
+    write_file(adapter, own);
     // A line that was cut in the middle is made again.
     const auto waits = read_file(part.waiting);
     REQUIRE(part.made.rows >= 16);
@@ -437,6 +500,9 @@ TEST_CASE("a table that can't be made is refused in a line, and leaves nothing")
     CHECK(has(said([](auto& r) { r.given = {{"sex", "x"}}; }), "--where sex=x: must be one of 3 values"));
     CHECK(has(said([&](auto& r) { r.out = from.scratch / "nowhere/t.csv"; }), "nowhere"));
     const eval::run_directory run{from.scratch / "run"};
+    make_directory(run.model());
+    CHECK(has(said([](auto&) {}), "leave --model out"));
+    std::filesystem::remove(run.model());
     write_file(run.row_template(), R"({"schema": [{"column": "a", "sort": 1}]})");
     CHECK(has(said([](auto&) {}), "template.json: schema[0].sort: unknown key"));
     remove_file(run.row_template());
