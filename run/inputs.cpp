@@ -75,15 +75,20 @@ std::optional<std::string> publish_template(const config::reading_spec& spec) {
     const auto text = read_file(*spec.data.narrative);
     if (!data::parse_template(text, *spec.data.narrative).schema) return std::nullopt;
     const auto codes = data::load_code_book(private_source(spec));
-    auto out = data::publish_template(text, *spec.data.narrative, codes ? &*codes : nullptr);
-    const auto model = models::read_model(spec.model.path);
-    const auto words = load_tokenizer(spec, model);
+    return data::publish_template(text, *spec.data.narrative, codes ? &*codes : nullptr);
+}
+
+std::optional<std::string> doubt_rows(const config::reading_spec& spec, const models::tokenizer& words,
+                                      const models::model_config& model) {
+    const auto published = publish_template(spec);
+    if (!published) return std::nullopt;
     try {
-        plan_rows(data::parse_template(out, *spec.data.narrative), {}, *words, model.bos, model.window);
+        plan_rows(data::parse_template(*published, *spec.data.narrative), {}, words, model.bos, model.window);
+        return std::nullopt;
     } catch (const error& fault) {
-        refuse(fmt::format("{}. Where no table is to be made, take \"schema\" out", fault.what()));
+        if (fault.code() != errc::bad_input) throw;
+        return fmt::format("rldp synthesize will make no table of this run: {}", fault.what());
     }
-    return out;
 }
 
 void check_sources(const config::reading_spec& spec, bool without_data) {

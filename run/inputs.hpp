@@ -46,9 +46,14 @@ models::lora_layout choose_layout(const config::reading_spec& spec, const models
 
 /// data.path, by privacy.unit.
 data::source private_source(const config::reading_spec& spec);
-/// The template as anybody may have it, where it declares a schema. Errors: bad_input, also where no rows can be made
-/// by it with the model's tokenizer.
+
+/// The template as anybody may have it, where it declares a schema. Errors: bad_input.
 std::optional<std::string> publish_template(const config::reading_spec& spec);
+
+/// A warning where it declares a schema by which no rows can be made with this tokenizer and model: training goes on,
+/// but `rldp synthesize` will refuse. Public: it follows from the template and the model. Errors: publish_template's.
+std::optional<std::string> doubt_rows(const config::reading_spec& spec, const models::tokenizer& words,
+                                      const models::model_config& model);
 
 /// Before a plan: the files of records are there, with the template and the columns that they are read by, or
 /// `without_data` N is declared. Errors: bad_input.

@@ -329,8 +329,8 @@ run_plan check(const config::run_config& config, const checking& how) {
         return out;
     }
     if (!weights) refuse(bare);
-    publish_template(reading);  // for its refusals
     const auto tokens = load_tokenizer(reading, model);
+    const auto doubt = doubt_rows(reading, *tokens, model);
     auto data =
         load_data(reading, *tokens, token_limit(reading, model), cached_corpus::of_reader(reading).get(), how.tell);
     const auto spec = resolve(config, static_cast<std::int64_t>(data.train.size()), model);
@@ -344,6 +344,7 @@ run_plan check(const config::run_config& config, const checking& how) {
                         "data.max_tokens, or have data.template tell less",
                         out.max_tokens));
     out.warnings.insert(out.warnings.end(), data.warnings.begin(), data.warnings.end());
+    if (doubt) out.warnings.push_back(*doubt);
     return out;
 }
 

@@ -20,6 +20,7 @@ run_inputs load_run_inputs(const config::run_config& asked, const public_trainin
     const auto& described = out.model.base->config();
     const auto tokens = load_tokenizer(reading_spec, described);
     const auto most = token_limit(reading_spec, described);
+    const auto doubt = doubt_rows(reading_spec, *tokens, described);
     out.data = load_data(reading_spec, *tokens, most, kept, reading.tell);  // refuses public records that are private
     out.spec = resolve(asked, static_cast<std::int64_t>(out.data.train.size()), described);
     out.looks = make_look_rule(out.spec, described.vocab);
@@ -28,6 +29,7 @@ run_inputs load_run_inputs(const config::run_config& asked, const public_trainin
     out.plan = plan_run(out.spec, described, out.model.layout);
     out.plan.counts = count_data(out.data);
     out.plan.warnings.insert(out.plan.warnings.end(), out.data.warnings.begin(), out.data.warnings.end());
+    if (doubt) out.plan.warnings.push_back(*doubt);
     return out;
 }
 
