@@ -194,6 +194,8 @@ template <class... Cases>
 struct overloaded : Cases... {
     using Cases::operator()...;
 };
+template <class... Cases>
+overloaded(Cases...) -> overloaded<Cases...>;  // which clang 14 does not see by itself
 
 /// Characters of UTF-8.
 std::int64_t count_characters(std::string_view text) {
