@@ -13,7 +13,7 @@ namespace rldp::eval {
 
 // Cells. The trials, then one more run with the best trial's setting. A cell's arm is its setting, "train.lr=0.003".
 
-struct tune_plan {
+struct tune_plan {  // NOLINT(bugprone-exception-escape): moving a JSON of the grid throws nothing
     grid what;
     std::vector<cell> trials;  ///< trial-1 …, in the order of the grid
     std::int64_t runs() const { return std::ssize(trials) + 1; }

@@ -379,8 +379,7 @@ class planner {
 
     void check_room(std::int64_t window) {
         std::int64_t least = 0, most = 0;
-        for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
-            const auto& slot = plan_.slots[i];
+        for (const auto& slot : plan_.slots) {
             least += 1 + std::ssize(slot.after);
             most += std::ssize(slot.after);
             std::int64_t longest = 0;
