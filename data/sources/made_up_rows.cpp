@@ -97,6 +97,10 @@ struct made_up_stream::state {
     }
 };
 
+std::string missing_cell(const row_template& how) {
+    return how.missing.empty() || how.missing.contains("") ? std::string() : *how.missing.begin();
+}
+
 made_up_stream::made_up_stream(const row_template& how, const code_book* codes, std::int64_t rows, std::uint64_t seed)
     : state_(
           new state{.names = {}, .columns = {}, .missing = {}, .rows = rows, .seed = seed, .draws = even_draws(seed)}) {
@@ -111,7 +115,7 @@ made_up_stream::made_up_stream(const row_template& how, const code_book* codes, 
     state_->keys = names.size();
     for (const auto& column : how.leave_out)
         if (std::find(names.begin(), names.end(), column) == names.end()) names.push_back(column);
-    state_->missing = how.missing.empty() || how.missing.contains("") ? std::string() : *how.missing.begin();
+    state_->missing = missing_cell(how);
     for (const auto& column : *how.schema) {
         names.push_back(column.name);
         const auto rule = how.columns.find(column.name);

@@ -14,6 +14,9 @@ namespace rldp::data {
 /// limits::most_synthetic_records.
 std::optional<std::int64_t> parse_template_rows(const std::string& path);
 
+/// What stands for a missing value in a made-up table: nothing, where the template knows that.
+std::string missing_cell(const row_template& how);
+
 class made_up_stream {
   public:
     /// `codes` lists the values of columns whose type is "codes"; it may be null where there are none. Keeps references

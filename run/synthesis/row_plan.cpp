@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "data/grammar/dates.hpp"
 #include "data/grammar/parts.hpp"
+#include "data/sources/made_up_rows.hpp"
 
 namespace rldp::actors {
 
@@ -171,7 +172,7 @@ told_column tell_column(const data::row_template& how, const data::column_schema
         out.listed.emplace_back(told[i], (*cells)[i]);
     }
     if (!column.required)
-        if (const auto none = missing_cell(how); seen.emplace(teller.tell(none), none).second)
+        if (const auto none = data::missing_cell(how); seen.emplace(teller.tell(none), none).second)
             out.listed.emplace_back(teller.tell(none), none);
     return out;
 }
@@ -429,10 +430,6 @@ void check_given(const data::row_template& how, const given_cells& given) {
 }
 
 }  // namespace
-
-std::string missing_cell(const data::row_template& how) {
-    return how.missing.empty() || how.missing.contains("") ? std::string() : *how.missing.begin();
-}
 
 row_plan plan_rows(const data::row_template& how, const given_cells& given, const models::tokenizer& words,
                    std::optional<std::int64_t> bos, std::int64_t window) {

@@ -50,7 +50,4 @@ struct row_plan {
 row_plan plan_rows(const data::row_template& how, const given_cells& given, const models::tokenizer& words,
                    std::optional<std::int64_t> bos, std::int64_t window);
 
-/// What stands for a missing value in the table: nothing, where the template knows that.
-std::string missing_cell(const data::row_template& how);
-
 }  // namespace rldp::actors
