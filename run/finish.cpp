@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/data_names.hpp"
+#include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "data/chat/chat_template.hpp"
@@ -20,11 +23,15 @@
 #include "run/finish.hpp"
 #include "run/looks.hpp"
 #include "run/run_end.hpp"
+#include "run/synthesis/row_plan.hpp"
+#include "run/synthesis/row_sampler.hpp"
 #include "version.hpp"
 
 namespace rldp::actors {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 /// What a public text may begin with.
 std::string find_opening(const config::reading_spec& spec) {
@@ -35,13 +42,17 @@ std::string find_opening(const config::reading_spec& spec) {
     return spec.data.narrative ? data::read_template(*spec.data.narrative).opening : std::string();
 }
 
-}  // namespace
+/// What it writes would take minutes on a processor.
+bool is_too_large(const config::reading_spec& spec, const run_model& model) {
+    constexpr std::int64_t most_parameters = 1'500'000'000;
+    return spec.on_cpu() && model.base->parameters() > most_parameters;
+}
 
 std::vector<std::string> generate_samples(const config::reading_spec& spec, const run_model& model,
                                           const at::Tensor& adapter) {
-    constexpr std::int64_t most_parameters = 1'500'000'000, samples = 3, length = 80;
+    constexpr std::int64_t samples = 3, length = 80;
     const auto& described = model.base->config();
-    if (spec.on_cpu() && model.base->parameters() > most_parameters) return {};
+    if (is_too_large(spec, model)) return {};
     const auto words = load_tokenizer(spec, described);
     const auto opening = find_opening(spec);
     auto ids = words->encode(opening);
@@ -60,7 +71,22 @@ std::vector<std::string> generate_samples(const config::reading_spec& spec, cons
     return out;
 }
 
-namespace {
+eval::made_up_table make_sample_rows(const session& run, const at::Tensor& adapter) {
+    constexpr std::int64_t count = 8;
+    if (!fs::exists(run.where.row_template()) || !run.spec.on_cpu() || is_too_large(run.spec, run.model)) return {};
+    const auto& described = run.model.base->config();
+    const auto words = load_tokenizer(run.spec, described);
+    const auto how = data::parse_template(read_file(run.where.row_template()), run.where.row_template().string());
+    try {
+        const auto plan = plan_rows(how, {}, *words, described.bos, described.window);
+        const row_model model{.base = run.model.base, .layout = &run.model.layout, .adapter = &adapter};
+        auto made = make_rows(model, plan, {.seed = static_cast<std::uint64_t>(run.spec.seed)}, 0, count);
+        return {plan.columns, std::move(made.cells)};
+    } catch (const error& fault) {
+        if (fault.code() != errc::bad_input) throw;
+        return {};  // the run was warned of it
+    }
+}
 
 void add_utility(eval::run_summary& out, const evaluations& found) {
     out.perplexity_before = found.before ? found.before->perplexity : std::nan("");
@@ -175,7 +201,10 @@ eval::run_summary finish_run(const session& run, const outcome& ended, const pri
                              run.model.base->config());
     if (ended.trace.defined()) write_trace(run.where.trace(), ended.trace);
     auto out = summarise(run, ended);
-    if (ended.how != ending::interrupted) out.samples = generate_samples(run.spec, run.model, ended.adapter);
+    if (ended.how != ending::interrupted) {
+        out.table = make_sample_rows(run, ended.adapter);
+        if (out.table.rows.empty()) out.samples = generate_samples(run.spec, run.model, ended.adapter);
+    }
     reopen(run.where);
     write_file(run.where.summary(), eval::to_json(out) + "\n");
     const auto metrics = eval::read_metrics(run.where.metrics());

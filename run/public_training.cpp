@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 
+#include "base/data_names.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "data/units/load_tokens.hpp"
@@ -90,11 +91,19 @@ constexpr std::ptrdiff_t sample_size = 64;
 
 using on_gradients = std::function<void(const at::Tensor& unit_gradients)>;
 
+/// Rows that are made up of the template are as many as one likes, so each is seen once.
+std::size_t choose_batch(const config::run_spec& spec, std::size_t units) {
+    const auto steps = static_cast<std::size_t>(spec.train.public_steps);
+    return is_of_template(*spec.public_path)
+               ? (units + steps - 1) / steps
+               : std::min(static_cast<std::size_t>(spec.train.expected_batch_size), units);
+}
+
 /// The adapter after training on batches of the records in their order; `see` gets all unit gradients, [b, D].
 at::Tensor train(const config::run_spec& spec, const run_model& model,
                  const std::vector<std::vector<models::sequence>>& held, const on_gradients& see) {
     const auto units = models::view_units(held);
-    const auto batch = std::min(static_cast<std::size_t>(spec.train.expected_batch_size), units.size());
+    const auto batch = choose_batch(spec, units.size());
     const models::chunk_rule how{.micro_batch = spec.train.micro_batch,
                                  .value_weight = spec.value_weight,
                                  .answers_only = spec.data.chat,

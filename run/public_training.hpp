@@ -20,7 +20,8 @@ run_model read_lessons(run_model model, const std::filesystem::path& path, const
 // Public training. What public records are used for.
 
 /// The model as training is to begin with it: an adapter is trained on the public records, without noise or clipping,
-/// for public.steps batches of expected_batch_size, or of all records where there are fewer. Then, as public.use says,
+/// for public.steps batches of expected_batch_size, or of all records where there are fewer; rows of "template:N" are
+/// seen once, in as many batches. Then, as public.use says,
 ///   warm_start  it begins from that adapter;
 ///   radii       public_norms are the medians of the unit gradients' norms per group on the way;
 ///   choose      nothing more is learned.

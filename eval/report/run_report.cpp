@@ -267,12 +267,25 @@ std::string expectation(std::int64_t parameters) {
         millions);
 }
 
+std::string rows_of(const made_up_table& made) {
+    const auto row = [](const std::vector<std::string>& cells, std::string_view tag) {
+        std::string out;
+        for (const auto& cell : cells) out += fmt::format("<{0}>{1}</{0}>", tag, escaped(cell));
+        return "<tr>" + out + "</tr>\n";
+    };
+    auto out = row(made.columns, "th");
+    for (const auto& cells : made.rows) out += row(cells, "td");
+    return "<div class=\"table\"><table>\n" + out +
+           "</table></div>\n<p><code>rldp synthesize</code> makes as many as you like; they cost no ε.</p>\n";
+}
+
 std::string samples_section(const run_summary& s) {
-    if (s.samples.empty()) return {};
+    if (s.samples.empty() && s.table.rows.empty()) return {};
     std::string out =
         "<h2>What it writes</h2>\n<p>Made from the tuned model and public words alone: within the contract, and about "
         "no one. " +
         expectation(s.base_parameters) + "</p>\n";
+    if (!s.table.rows.empty()) out += rows_of(s.table);
     for (const auto& text : s.samples) out += "<pre class=\"text\">" + escaped(text) + "</pre>\n";
     return out;
 }

@@ -122,6 +122,7 @@ std::string to_json(const run_summary& s) {
     if (!s.controller.empty()) out["controller"] = s.controller;
     out["base_parameters"] = s.base_parameters;
     out["samples"] = s.samples;
+    if (!s.table.rows.empty()) out["table"] = {{"columns", s.table.columns}, {"rows", s.table.rows}};
     out["warnings"] = s.warnings;
     // A warning may quote a file that is not UTF-8.
     return out.dump(2, ' ', false, json::error_handler_t::replace);
@@ -184,6 +185,12 @@ run_summary parse_summary(const std::string& text) try {
     s.controller = in.value("controller", std::vector<std::string>());
     if (in.contains("base_parameters")) s.base_parameters = to_integer(in.at("base_parameters"));
     s.samples = in.value("samples", std::vector<std::string>());
+    if (in.contains("table")) {
+        in["table"].at("columns").get_to(s.table.columns);
+        in["table"].at("rows").get_to(s.table.rows);
+        for (const auto& row : s.table.rows)
+            if (row.size() != s.table.columns.size()) refuse("run summary: a row of table has other columns");
+    }
     in.at("warnings").get_to(s.warnings);
     return s;
 } catch (const json::exception& reason) {

@@ -43,6 +43,12 @@ inline ending ending_from(std::string_view word) {
 // Summary and report. public/report.html is one self-contained page with inline SVG figures, readable in print, no
 // network.
 
+/// Rows that a model made up.
+struct made_up_table {
+    std::vector<std::string> columns;
+    std::vector<std::vector<std::string>> rows;  ///< a cell for each column
+};
+
 /// The end of a run in numbers; also what `rldp run --json` prints.
 struct run_summary {
     std::string version;
@@ -101,7 +107,8 @@ struct run_summary {
     std::string kept;                     ///< "last" or "average" iterate, where public records chose; else empty
     std::vector<std::string> controller;  ///< sentences on a prepared one; empty without
     std::int64_t base_parameters = 0;     ///< 0: not known
-    std::vector<std::string> samples;     ///< what the tuned model writes
+    made_up_table table;                  ///< rows of the tuned model, where its template declares columns
+    std::vector<std::string> samples;     ///< what it writes else
     std::vector<std::string> warnings;
 };
 

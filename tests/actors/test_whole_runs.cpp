@@ -44,6 +44,9 @@ TEST_CASE("whole: a run of all parameters learns, moves every tensor, and leaves
     const auto summary = run_quietly(config, scratch / "run");
     CHECK(summary.how == eval::ending::done);
     CHECK(summary.groups == std::vector<std::string>{"all parameters"});
+    CHECK(summary.table.columns.front() == "gender");
+    CHECK(summary.table.rows.size() == 8);
+    CHECK(summary.samples.empty());
     REQUIRE(summary.perplexity_after);
     CHECK(*summary.perplexity_after < 0.9 * summary.perplexity_before);
     const auto directory = scratch / "run/public/model";

@@ -92,6 +92,7 @@ TEST_CASE("what comes from files is escaped") {
     summary.warnings = summary.tags = summary.samples = {attack};
     summary.name = summary.notes = summary.model = summary.data = summary.date = attack;
     summary.groups = {attack, attack};
+    summary.table = {{attack}, {{attack}}};
     summary.epsilon_spent[attack] = 1;
     auto page = report_html(summary, sample_metrics(), "{\"path\": \"" + attack + "\"}");
     CHECK_FALSE(has(page, "<script"));

@@ -16,6 +16,7 @@ TEST_CASE("a run's summary survives JSON") {
     before.insecure_reproducible = true;
     before.warnings = {"one", "two \"quoted\""};
     before.controller = {"passed its gate"};
+    before.table = {{"age", "sex"}, {{"41", "f"}, {"", "m"}}};
     const auto text = to_json(before);
     const auto after = parse_summary(text);
     CHECK(to_json(after) == text);
@@ -28,6 +29,8 @@ TEST_CASE("a run's summary survives JSON") {
     CHECK(after.groups == before.groups);
     CHECK(after.warnings == before.warnings);
     CHECK(after.controller == before.controller);
+    CHECK(after.table.columns == before.table.columns);
+    CHECK(after.table.rows == before.table.rows);
     CHECK(after.perplexity_best == before.perplexity_best);
     CHECK(after.units == before.units);
     CHECK(after.insecure_reproducible);
@@ -54,4 +57,7 @@ TEST_CASE("a text that is not UTF-8 does no harm to the summary") {
 TEST_CASE("a summary with a key missing is refused") {
     CHECK_THROWS_AS(parse_summary("{}"), rldp::error);
     CHECK_THROWS_AS(parse_summary("no JSON"), rldp::error);
+    auto short_row = nlohmann::json::parse(to_json(sample_summary()));
+    short_row["table"] = {{"columns", {"age", "sex"}}, {"rows", {{"41"}}}};
+    CHECK_THROWS_AS(parse_summary(short_row.dump()), rldp::error);
 }
