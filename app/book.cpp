@@ -55,12 +55,14 @@ void print(const privacy::budget_book& book) {
         rows.push_back({run.began, shown(run.epsilon_guaranteed), fmt::format("{:g}", run.delta), run.unit,
                         name_of(run.held_out), short_split(run.split), run.data.substr(0, 8),
                         run.place + (run.copy_of.empty() ? "" : " (a copy of " + run.copy_of + ")")});
-        data.insert(run.data);
+        if (!run.data.empty()) data.insert(run.data);
     }
     say_text(eval::text_table(rows) + "\n");
     for (const auto& sum : privacy::compute_sums(book)) {
         say("{} run{} by {}, {}: ", sum.runs, sum.runs == 1 ? "" : "s", sum.unit,
-            sum.split.empty() ? "several splits" : "split " + short_split(sum.split));
+            !sum.split.empty() ? "split " + short_split(sum.split)
+            : sum.of_all       ? "all units"
+                               : "several splits");
         if (!sum.epsilon_guaranteed) {
             say("no guarantee together, for one of them has none\n");
             continue;

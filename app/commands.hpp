@@ -42,6 +42,8 @@ void add_calibrate(CLI::App& program, action& chosen);
 void add_book(CLI::App& program, action& chosen);
 void add_runs(CLI::App& program, action& chosen);
 void add_ledger(CLI::App& program, action& chosen);
+void add_discover(CLI::App& program, action& chosen);
+void add_distances(CLI::App& program, action& chosen);
 void add_dashboard(CLI::App& program, action& chosen);
 void add_key(CLI::App& program, action& chosen);
 void add_sign(CLI::App& program, action& chosen);

@@ -59,6 +59,22 @@ std::string write_date(std::int64_t day, std::string_view format) {
     return out;
 }
 
+std::optional<std::int64_t> read_date(std::string_view text, std::string_view format) {
+    std::string year, month = "01", day = "01";
+    for (std::size_t i = 0; i < format.size(); ++i) {
+        if (format[i] != '%') {
+            if (!text.starts_with(format[i])) return std::nullopt;
+            text.remove_prefix(1);
+            continue;
+        }
+        const char which = format[++i];
+        auto& into = which == 'Y' ? year : which == 'm' ? month : day;
+        into = text.substr(0, which == 'Y' ? 4 : 2);
+        text.remove_prefix(into.size());
+    }
+    return text.empty() ? read_iso_date(year + "-" + month + "-" + day) : std::nullopt;
+}
+
 std::vector<std::string> list_dates(std::int64_t first, std::int64_t last, std::string_view format) {
     std::vector<std::string> out;
     for (auto day = first; day <= last; ++day) {

@@ -15,6 +15,8 @@ std::optional<std::int64_t> read_iso_date(std::string_view text);
 /// %. What is wrong with one that is not so.
 std::optional<std::string> find_fault_of_date_format(std::string_view format);
 std::string write_date(std::int64_t day, std::string_view format);
+/// A date as `format` writes it; the first of the days that are written alike. None for any other text.
+std::optional<std::int64_t> read_date(std::string_view text, std::string_view format);
 
 /// All dates from one day to another as they are written, in order; days that are written alike once.
 std::vector<std::string> list_dates(std::int64_t first, std::int64_t last, std::string_view format);

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <functional>
 #include <future>
-#include <numeric>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "data/sources/narrative.hpp"
 #include "data/sources/records.hpp"
 #include "data/sources/synthetic.hpp"
+#include "data/sources/table_rows.hpp"
 #include "data/sources/text.hpp"
 
 namespace rldp::data {
@@ -99,13 +99,10 @@ class table_block : public record_block {
     table_block(table rows, std::shared_ptr<const reading> read)
         : read_(std::move(read)),
           rows_(std::move(rows)),
+          identify_(rows_),
           narrate_(read_->how, rows_, read_->codes ? &*read_->codes : nullptr) {
         if (read_->how.record) record_key_.emplace(rows_, read_->how, *read_->how.record);
         if (read_->group) group_key_.emplace(rows_, read_->how, *read_->group);
-        const auto& names = rows_.columns();
-        by_name_.resize(names.size());
-        std::iota(by_name_.begin(), by_name_.end(), 0);
-        std::sort(by_name_.begin(), by_name_.end(), [&](auto a, auto b) { return names[a] < names[b]; });
     }
 
     std::size_t size() const override { return rows_.rows(); }
@@ -116,32 +113,20 @@ class table_block : public record_block {
     }
     record identity(std::size_t i) const override {
         auto out = keys(i);
-        out.text = row(i);
+        out.text = identify_(i);
         return out;
     }
     std::size_t line(std::size_t i) const override { return rows_.line(i); }
 
   private:
-    /// Columns in the order of their names, each with its value's length, so that other cells give other bytes. What is
-    /// empty is left out: an empty column more is no other row.
-    std::string row(std::size_t i) const {
-        std::string out;
-        for (const auto column : by_name_) {
-            const auto value = rows_.cell(i, column);
-            if (value.empty()) continue;
-            for (const std::string_view part : {std::string_view(rows_.columns()[column]), value})
-                out.append(std::to_string(part.size())).append(":").append(part);
-        }
-        return out;
-    }
     record keys(std::size_t i) const {
         return {{}, record_key_ ? (*record_key_)(i) : std::string(), group_key_ ? (*group_key_)(i) : std::string()};
     }
 
     std::shared_ptr<const reading> read_;
     table rows_;
+    row_identity identify_;
     row_renderer narrate_;
-    std::vector<std::size_t> by_name_;
     std::optional<key_column> record_key_, group_key_;
 };
 

@@ -88,7 +88,9 @@ enum class purpose : std::uint32_t {
     tag = 6,
     share = 7,
     look = 8,
-    group = 9
+    group = 9,
+    counts = 10,
+    rows = 11
 };
 
 /// The key stream of (run key, purpose, ledger seq, tensor): in one process the same four give the same

@@ -13,6 +13,7 @@
 #include "privacy/spending/book.hpp"
 #include "privacy/spending/book_files.hpp"
 #include "privacy/spending/book_search.hpp"
+#include "privacy/spending/counts_charge.hpp"
 
 namespace rldp::privacy::detail {
 
@@ -244,6 +245,25 @@ book_entry entry_for(const book_claim& run, const run_key& key) {
     return out;
 }
 
+/// It is of all units, whatever side of a run's they are on.
+book_entry entry_for(const counts_claim& of, const counts_charge& charged) {
+    const auto& [multiplier, selection_delta] = charged.price();
+    return {.run = "counts " + new_nonce(),
+            .nonce = {},
+            .copy_of = {},
+            .place = of.what,
+            .began = now(),
+            .data = {},
+            .unit = of.unit,
+            .split = {},
+            .held_out = publication::none,
+            .epsilon_guaranteed = of.epsilon,
+            .delta = of.delta,
+            .padding_delta = selection_delta,
+            .phases = {{multiplier, 1, 1}},
+            .looks = {.count = 1, .noise_multiplier = multiplier}};
+}
+
 [[noreturn]] void refuse_excess(const fs::path& directory, const book_entry& entry, const std::string& why) {
     refuse(fmt::format(
         "privacy.book {}: with this run{}, {}; lower privacy.epsilon, or ask the data's owner for more "
@@ -287,7 +307,33 @@ start_kind enter(const fs::path& directory, const book_claim& run) {
     return entry.copy_of.empty() ? start_kind::first : start_kind::copy;
 }
 
+counts_charge book_counts(const fs::path& directory, const counts_claim& claim, const counts_charge& charged) {
+    make_book(directory);
+    const detail::writing_lock alone(directory);
+    const auto key = run_key::load(detail::locate_key(directory));
+    auto book = book_at(directory);
+    const auto entry = entry_for(claim, charged);
+    book.runs.push_back(entry);
+    if (const auto why = detail::excess(book, entry))
+        refuse(
+            fmt::format("budget book {}: with this, {}; lower --epsilon, or ask the data's owner for more (rldp book "
+                        "--total-epsilon)",
+                        directory.string(), *why));
+    join_sketch(directory, key, claim.sketches);
+    append(directory, detail::to_line(entry));
+    return charged;
+}
+
 }  // namespace
+
+counts_charge enter_counts(const fs::path& directory, const counts_claim& claim) {
+    const counts_charge charged(claim);
+    try {
+        return book_counts(directory, claim, charged);
+    } catch (const storage_error& reason) {
+        detail::refuse_unwritable(directory, reason);
+    }
+}
 
 budget_book read_book(const fs::path& directory) {
     if (fs::is_regular_file(directory))

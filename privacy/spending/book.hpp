@@ -25,18 +25,20 @@ namespace rldp::privacy {
 // Where every run protects its held-out units too, or says nothing of them, (ε, δ) adds up whatever the splits are. A
 // run that published raw figures of held-out units leaves those out of its contract, and under another split they may
 // be in training: it adds up with runs of the same split alone. So do privacy loss distributions, for a unit's side
-// decides which of a run's it meets (docs/privacy.md §7).
+// decides which of a run's it meets (docs/privacy.md §7). Counts over all units meet each on any side: they add up with
+// every split, and compose with one.
 
-/// What a run takes from the budget of its data.
+/// What a run takes from the budget of its data, or counts over all its units.
 struct book_entry {
     std::string run;      ///< hash of its ledger's header; of a copy that goes on by itself, with more behind it
     std::string nonce;    ///< of its last start; empty: no version that knew nonces started it
     std::string copy_of;  ///< the place of the run that it was a copy of; mostly empty
     std::string place;    ///< its directory, when it last started
     std::string began;    ///< UTC, as 2026-01-31T12:00:00Z
-    std::string data;     ///< of its training records, under the book's key
+    std::string data;     ///< of its training records, under the book's key; of counts empty
     std::string unit;     ///< "record", or a column
-    std::string split;    ///< of all units on their sides, under the book's key; of earlier versions "hash 42"
+    std::string split;    ///< of all units on their sides, under the book's key; of earlier versions "hash 42"; of
+                          ///< counts over all units (counts_charge.hpp) empty: they add up with any
     publication held_out = publication::raw;   ///< what it says of held-out units
     std::optional<double> epsilon_guaranteed;  ///< absent: NO GUARANTEE, and so none for the book either
     double delta = 0, padding_delta = 0;
@@ -75,11 +77,12 @@ struct budget_book {
 
 /// Of all runs of one unit, and where one of them published raw figures, of one split.
 struct book_sum {
-    std::string unit, split;                   ///< split: empty where there are several
+    std::string unit, split;                   ///< split: empty unless there is one
     double delta = 0;                          ///< the sum of theirs
     std::optional<double> epsilon_guaranteed;  ///< the sum of theirs; absent where one of them guarantees nothing
     std::optional<double> pld;                 ///< at the same δ
     std::size_t runs = 0;
+    bool of_all = false;  ///< counts over all units alone
 };
 
 /// Errors: bad_input where there is none or a line is damaged. A last line without its end counts for nothing: its run

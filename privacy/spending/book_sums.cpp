@@ -32,8 +32,36 @@ std::vector<run_list> apart(const run_list& runs, Same same) {
     return out;
 }
 
+/// Of all units, on whatever side of whatever split.
+bool is_of_all(const book_entry* run) {
+    return run->split.empty();
+}
+
+struct parted {
+    std::vector<run_list> splits;
+    run_list of_all;
+};
+
+parted part(const run_list& runs) {
+    parted out;
+    run_list own;
+    for (const auto* run : runs) (is_of_all(run) ? out.of_all : own).push_back(run);
+    out.splits = apart(own, [](const auto& a, const auto& b) { return a.split == b.split; });
+    return out;
+}
+
+void add_runs(run_list& to, const run_list& more) {
+    to.insert(to.end(), more.begin(), more.end());
+}
+
+/// What composes: a unit's side is the same in all of each. What is of all units goes with a split that is alone.
 std::vector<run_list> by_split(const run_list& runs) {
-    return apart(runs, [](const auto& a, const auto& b) { return a.split == b.split; });
+    auto [splits, of_all] = part(runs);
+    if (splits.size() == 1)
+        add_runs(splits.front(), of_all);
+    else if (!of_all.empty())
+        splits.push_back(of_all);
+    return splits;
 }
 
 run_list list_run_pointers(const budget_book& book) {
@@ -51,8 +79,11 @@ std::vector<run_list> summable(const budget_book& book) {
             out.push_back(runs);
             continue;
         }
-        const auto splits = by_split(runs);
-        out.insert(out.end(), splits.begin(), splits.end());
+        auto parts = part(runs);
+        for (auto& split : parts.splits) {
+            add_runs(split, parts.of_all);
+            out.push_back(std::move(split));
+        }
     }
     return out;
 }
@@ -63,6 +94,9 @@ double composed_at(const run_list& runs, double delta) {
     std::vector<phase> phases;
     for (const auto* run : runs) {
         left -= run->padding_delta;
+        // What one unit alone has may be named with probability p: seen from without it that is a factor of 1 − p
+        // (docs/privacy.md §16).
+        if (is_of_all(run)) apart -= std::log1p(-run->padding_delta);
         if (!run->phases.empty()) {
             phases.insert(phases.end(), run->phases.begin(), run->phases.end());
             if (const auto& looks = run->looks; looks.count > 0)
@@ -121,7 +155,7 @@ std::optional<std::string> why_no_sum(const run_list& runs) {
     const auto raw = std::find_if(runs.begin(), runs.end(), is_raw);
     for (const auto* run : runs) {
         if (!run->epsilon_guaranteed) return fmt::format("{} guarantees nothing, and a total was set", run->place);
-        if (raw != runs.end() && run->split != (*raw)->split)
+        if (raw != runs.end() && !is_of_all(run) && run->split != (*raw)->split)
             return fmt::format(
                 "{} shows raw figures of those that it holds out, and {} splits the data otherwise, so they have no "
                 "sum; keep data.split, data.split_seed and privacy.unit",
@@ -137,7 +171,7 @@ std::optional<std::string> detail::excess(const budget_book& book, const book_to
     for (const auto& run : book.runs)
         if (counts_for(run, most)) (run.unit == most.unit ? own : records).push_back(&run);
     auto all = own;
-    all.insert(all.end(), records.begin(), records.end());
+    add_runs(all, records);
     if (all.empty()) return {};
     if (auto why = why_no_sum(all)) return why;
     auto sum = add_up(own);
@@ -174,14 +208,14 @@ std::vector<book_sum> compute_sums(const budget_book& book) {
     std::vector<book_sum> out;
     for (const auto& runs : summable(book)) {
         const auto sum = add_up(runs);
-        const auto* first = runs.front();
-        const bool one_split = by_split(runs).size() == 1;
-        out.push_back({.unit = first->unit,
-                       .split = one_split ? first->split : "",
+        const auto splits = part(runs).splits;
+        out.push_back({.unit = runs.front()->unit,
+                       .split = splits.size() == 1 ? splits.front().front()->split : "",
                        .delta = sum.delta,
                        .epsilon_guaranteed = sum.epsilon_guaranteed,
                        .pld = {},
-                       .runs = runs.size()});
+                       .runs = runs.size(),
+                       .of_all = splits.empty()});
         if (sum.epsilon_guaranteed && sum.delta < 1)
             out.back().pld = std::min(*sum.epsilon_guaranteed, composed(runs, sum.delta));
     }
