@@ -16,7 +16,7 @@ enum class open_kind : std::uint8_t { category, integer, number, date };
 struct open_column {
     std::string name;
     open_kind kind = open_kind::category;
-    std::string step = {};                 ///< of integers "1" or as said; of numbers as said, or empty: to be found, too
+    std::string step = {};            ///< of integers "1" or as said; of numbers as said, or empty: to be found, too
     std::string format = "%Y-%m-%d";  ///< of dates
 
     bool has_grid() const { return kind != open_kind::category; }

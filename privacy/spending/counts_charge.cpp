@@ -26,7 +26,7 @@ counts_price price_counts(double epsilon, double delta, bool selects) {
         refuse_unless(high < 1e12, fmt::format("ε is {} at δ {:g}: no noise is enough; give more", epsilon, delta));
     }
     while (high - low > 1e-12 * high) (fits((low + high) / 2) ? high : low) = (low + high) / 2;
-    out.noise_multiplier = high;
+    out.noise_multiplier = high * (1 + 1e-9);  // shares of lists add up to 1 but for rounding
     return out;
 }
 

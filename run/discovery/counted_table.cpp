@@ -10,6 +10,7 @@
 #include "data/sources/column_names.hpp"
 #include "data/units/split_assignment.hpp"
 #include "privacy/counts/row_choice.hpp"
+#include "privacy/keys/random.hpp"
 #include "privacy/spending/book_search.hpp"
 #include "privacy/spending/counts_charge.hpp"
 

@@ -11,6 +11,7 @@
 #include "base/data_names.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "config/config.hpp"
 #include "run/artifacts/run_directory.hpp"
 
 namespace rldp::actors {

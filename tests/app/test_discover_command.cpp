@@ -110,15 +110,15 @@ TEST_CASE("nothing is released that the book does not have") {
 
 TEST_CASE("too little ε finds nothing, which is said, charged and not written") {
     const visits of;
-    const auto dry = of.discover("--record --type ward=category --dry-run --out " + of.at("s.json"), "0.01");
+    const auto dry = of.discover("--record --type ward=category --dry-run --out " + of.at("s.json"), "0.001");
     CHECK(dry.status == 0);
     CHECK(has(dry.out, "nothing was read but the columns' names, and nothing charged"));
     CHECK(has(dry.out, "about so many units make a value known"));
     CHECK_FALSE(std::filesystem::exists(of.at("books")));
-    const auto poor = of.discover("--record --type ward=category --type age=integer --out " + of.at("s.json"), "0.01");
+    const auto poor = of.discover("--record --type ward=category --type age=integer --out " + of.at("s.json"), "0.001");
     CHECK(poor.status == 0);
     CHECK(has(poor.out, "nothing stands out of the noise"));
-    CHECK(has(poor.out, "ε 0.01 at δ 1e-06 of 1 entry for each record"));
+    CHECK(has(poor.out, "ε 0.001 at δ 1e-06 of 1 entry for each record"));
     CHECK_FALSE(std::filesystem::exists(of.at("s.json")));
     const auto rich = of.discover("--record --type ward=category --book none --out " + of.at("s.json"));
     CHECK(rich.status == 0);
