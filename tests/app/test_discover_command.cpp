@@ -124,6 +124,16 @@ TEST_CASE("too little ε finds nothing, which is said, charged and not written")
     CHECK(rich.status == 0);
     CHECK(has(rich.out, "nobody adds this up"));
     CHECK(json::parse(rldp::read_file(of.at("s.json")))["schema"].size() == 6);
+    std::string lines;
+    for (int i = 0; i < 2000; ++i)
+        lines += fmt::format("{{\"sex\": \"{}\", \"kg\": {}}}\n", i % 2 ? "f" : "m", 50 + i % 10);
+    of.scratch.write("rows.jsonl", lines);
+    const auto json_lines = of.says("discover " + of.at("rows.jsonl") +
+                                    " --epsilon 4 --type sex=category --type kg=integer --out " + of.at("j.json"));
+    INFO(json_lines.err);
+    CHECK(json_lines.status == 0);
+    CHECK(json::parse(rldp::read_file(of.at("j.json")))["schema"] ==
+          json{{{"column", "sex"}, {"category", {"f", "m"}}}, {{"column", "kg"}, {"integer", {50, 59}}}});
 }
 
 TEST_CASE("what discover can't do it says in a line, and leaves nothing behind") {
@@ -153,6 +163,9 @@ TEST_CASE("what discover can't do it says in a line, and leaves nothing behind")
     CHECK(has(of.discover(at + " --type ward=category", "0").err, "ε is 0; give a finite number above 0"));
     CHECK(has(of.discover(at + " --type ward=category", "nan").err, "is no finite number"));
     CHECK(has(of.says("discover " + of.at("t.json") + " --epsilon 1 --type a=category" + at).err, "t.json"));
+    of.scratch.write("notes.txt", "a\nb\n");
+    CHECK(has(of.says("discover " + of.at("notes.txt") + " --epsilon 1 --type a=category" + at).err,
+              "plain text has no columns"));
     of.scratch.write("holes.csv", "patient_id,ward\n1,east\n,west\n");
     CHECK(has(of.says("discover " + of.at("holes.csv") + " --epsilon 1 --type ward=category" + at).err,
               "holes.csv:3: the key \"patient_id\" is missing"));
