@@ -33,6 +33,7 @@ void add_protocol(CLI::App& program, action& chosen);
 void add_tokenize(CLI::App& program, action& chosen);
 void add_generate(CLI::App& program, action& chosen);
 void add_synthesize(CLI::App& program, action& chosen);
+void add_judge(CLI::App& program, action& chosen);
 void add_merge(CLI::App& program, action& chosen);
 void add_monitor(CLI::App& program, action& chosen);
 void add_audit(CLI::App& program, action& chosen);
@@ -82,6 +83,7 @@ inline constexpr std::array torch_commands{
     torch_command{"tokenize", "Turn lines on standard input into JSON arrays of token ids"},
     torch_command{"generate", "Continue a text with a model, with an adapter or without"},
     torch_command{"synthesize", "Make a table of rows in the words of a run's template, from its public side alone"},
+    torch_command{"judge", "Compare a made-up table with a run's records: quality, and what it gives away; private"},
     torch_command{"merge", "Write a model with its adapter added as a plain Hugging Face directory"},
     torch_command{"monitor", "Watch a run that was started with --monitor; attach and detach at will"},
     torch_command{"audit", "Attack a run: extraction, membership, a lower bound on ε"},

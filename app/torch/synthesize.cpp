@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,7 +13,9 @@
 #include "app/words.hpp"
 #include "base/error.hpp"
 #include "base/output.hpp"
+#include "eval/tables/report/report.hpp"
 #include "monitor/terminal/live_line.hpp"
+#include "run/judge/judge.hpp"
 #include "run/signals.hpp"
 #include "run/synthesis/synthesis.hpp"
 
@@ -27,7 +28,7 @@ struct synthesize_arguments {
     std::string run, out, model;
     std::vector<std::string> where;
     std::int64_t seed = 0, threads = 0;
-    bool json = false;
+    bool json = false, report = false, no_report = false;
 };
 
 actors::given_cells read_given(const std::vector<std::string>& where) {
@@ -45,7 +46,40 @@ std::string describe_progress(const actors::synthesis_progress& made, std::int64
     return fmt::format("rows {} of {}", made.rows, of);
 }
 
-void print_result(const synthesize_arguments& given, const actors::synthesis_result& made) {
+/// Why there is no report unless one is asked for; empty where there shall be one.
+std::string refuse_report(const synthesize_arguments& given) {
+    if (!given.where.empty()) return "--where makes a part of the table, which is not like the whole";
+    if (!actors::is_owners(given.run)) return "trusted/ is not here, and a report reads real records";
+    return {};
+}
+
+struct made_report {
+    std::string page, why_not;  ///< one of the two, or none where none is wanted
+    std::string summary;        ///< private
+};
+
+/// A report that nobody asked for is not worth a table.
+made_report make_report(const synthesize_arguments& given, const actors::synthesis_request& asked) {
+    if (given.no_report) return {};
+    if (auto why_not = refuse_report(given); !why_not.empty()) return {{}, std::move(why_not), {}};
+    try {
+        const auto found = actors::judge_table({.run = asked.run, .table = asked.out, .threads = asked.threads});
+        return {actors::write_table_report(asked.run, found).string(), {}, eval::table_summary(found)};
+    } catch (const error& fault) {
+        if (given.report) throw;
+        return {{}, fault.what(), {}};
+    }
+}
+
+void print_report(const made_report& of) {
+    if (!of.why_not.empty()) say("no report: {}\n", of.why_not);
+    if (of.page.empty()) return;
+    say("\nPRIVATE, for the data's owner: what the table is worth, and what it gives away\n");
+    say_text(of.summary);
+    say("{}\n", of.page);
+}
+
+void print_result(const synthesize_arguments& given, const actors::synthesis_result& made, const made_report& report) {
     const auto fresh = std::max<std::int64_t>(0, made.made.rows - made.begun_with);
     const auto per_second = made.seconds > 0 ? static_cast<double>(fresh) / made.seconds : 0;
     // Batches are made whole: the rows beyond the last that is asked for are not counted as drawn again.
@@ -59,17 +93,36 @@ void print_result(const synthesize_arguments& given, const actors::synthesis_res
                                            {"chosen_tokens", made.made.chosen},
                                            {"given_tokens", made.made.given},
                                            {"tokens_per_row", made.row_tokens},
-                                           {"seconds", made.seconds}}
+                                           {"seconds", made.seconds},
+                                           {"report", report.page.empty() ? nlohmann::ordered_json(nullptr)
+                                                                          : nlohmann::ordered_json(report.page)}}
                         .dump());
         return;
     }
-    if (made.finished)
+    if (made.finished) {
         say("wrote {}: {} rows of some {} tokens, {:.0f} a second; drawn again: {}. It costs no ε: public/ alone was "
             "read\n",
             given.out, made.made.rows, made.row_tokens, per_second, again);
-    else
-        say("stopped with {} rows; they wait in {}. The same call with --resume goes on\n", made.made.rows,
-            made.waiting.string());
+        print_report(report);
+        return;
+    }
+    say("stopped with {} rows; they wait in {}. The same call with --resume goes on\n", made.made.rows,
+        made.waiting.string());
+}
+
+/// Until a signal stops it, behind which signals end the process again.
+actors::synthesis_result make_rows(const actors::synthesis_request& asked) {
+    std::atomic<bool> stopped = false;
+    actors::signal_watch signals;
+    signals.on_signal([&] { stopped = true; });
+    monitor::live_line line;
+    return actors::synthesize(
+        asked, {.loading = monitor::loading_line(),
+                .progress =
+                    [&](const auto& made) {
+                        line.show([text = describe_progress(made, asked.rows)](std::size_t) { return text; });
+                    },
+                .stop = [&] { return stopped.load(); }});
 }
 
 int synthesize(const synthesize_arguments& given) {
@@ -82,21 +135,11 @@ int synthesize(const synthesize_arguments& given) {
     asked.how.seed = static_cast<std::uint64_t>(given.seed);
     const auto processors = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
     asked.threads = static_cast<int>(given.threads > 0 ? given.threads : processors);
+    if (given.report && given.no_report) refuse("--report and --no-report: give one of them");
+    if (auto why_not = refuse_report(given); given.report && !why_not.empty()) refuse("--report: " + why_not);
 
-    std::atomic<bool> stopped = false;
-    actors::signal_watch signals;
-    signals.on_signal([&] { stopped = true; });
-    std::optional<monitor::live_line> line(std::in_place);
-    const actors::synthesis_hooks hooks{
-        .loading = monitor::loading_line(),
-        .progress =
-            [&](const auto& made) {
-                line->show([text = describe_progress(made, asked.rows)](std::size_t) { return text; });
-            },
-        .stop = [&] { return stopped.load(); }};
-    const auto made = actors::synthesize(asked, hooks);
-    line.reset();
-    print_result(given, made);
+    const auto made = make_rows(asked);
+    print_result(given, made, made.finished ? make_report(given, asked) : made_report());
     return made.finished ? 0 : static_cast<int>(errc::interrupted);
 }
 
@@ -122,6 +165,10 @@ void add_synthesize(CLI::App& program, action& chosen) {
     command->add_option("--threads", given->threads, "batches at once (default: as many as there are processors)")
         ->check(CLI::Range(1, 1024));
     command->add_flag("--resume", asked.resume, "go on with what a stopped call left in OUT.partial");
+    command->add_flag("--report", given->report,
+                      "compare with the run's records and write trusted/synthetic.html, or refuse (default: where the "
+                      "trusted side is here)");
+    command->add_flag("--no-report", given->no_report, "read nothing but public/ and the base");
     command->add_flag("--json", given->json, "print what was made as JSON");
     command->footer(
         "Example: rldp synthesize runs/first --model config/tiny-gpt2 --rows 200 --out synthetic.csv --where "

@@ -161,6 +161,28 @@ void check_schema(const row_template& how) {
     if (how.only_named) fail("\"only_named\" has no effect beside it; remove one");
 }
 
+/// What a report on a made-up table asks.
+void read_questions(const node& root, row_template& out) {
+    for (const auto* key : {"sensitive", "target", "rules"})
+        if (root.has(key) && !out.schema) refuse(root.place(key) + "needs a \"schema\"");
+    const auto check = [&](const std::string& key, const std::string& name) {
+        const auto found =
+            std::find_if(out.schema->begin(), out.schema->end(), [&](const auto& one) { return one.name == name; });
+        if (found == out.schema->end())
+            refuse(fmt::format("{}\"{}\" is no column of the schema", root.place(key), name));
+        if (kind_of_column(found->type) == column_kind::text)
+            refuse(
+                fmt::format("{}column \"{}\" is free text; declare its type, or name another", root.place(key), name));
+    };
+    for (const auto& name : root.list("sensitive")) {
+        check("sensitive", name);
+        out.sensitive.push_back(name);
+    }
+    out.target = root.text("target");
+    if (out.target) check("target", *out.target);
+    if (root.has("rules")) out.rules = read_rules(root.at("rules"), *out.schema, out.file);
+}
+
 json parse_json(const std::string& text, const std::string& file) {
     if (const auto flaw = find_flaw(text)) refuse(file + ": " + describe_flaw(*flaw, text));
     return json::parse(text);
@@ -195,7 +217,7 @@ row_template parse_template(const std::string& text, const std::string& file) {
     const auto value = parse_json(checked_text(text, file), file);
     const node root(value, file, "");
     root.allow_only({"record", "person", "leave_out", "only_named", "opening", "missing", "unknown", "clause", "values",
-                     "columns", "schema"});
+                     "columns", "schema", "sensitive", "target", "rules"});
     row_template out;
     out.file = file;
     out.record = root.text("record");
@@ -209,6 +231,7 @@ row_template parse_template(const std::string& text, const std::string& file) {
     if (root.has("schema")) out.schema = read_schema(root.at("schema"), file);
     if (root.has("columns")) read_columns(root, out);
     check_schema(out);
+    read_questions(root, out);
     return out;
 }
 namespace {
@@ -370,6 +393,7 @@ std::string publish_template(const std::string& text, const std::string& file, c
     auto out = nlohmann::ordered_json::parse(text);
     require(how.schema.has_value(), "a template is published for its schema");
     for (const auto* key : {"record", "person", "leave_out"}) out.erase(key);  // columns that are never told
+    for (const auto* key : {"sensitive", "target", "rules"}) out.erase(key);   // no row is made by them
     for (std::size_t c = 0; c < how.schema->size(); ++c) {
         const auto& [name, type, required] = (*how.schema)[c];
         const auto found = how.columns.find(name);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "data/sources/schema.hpp"
+#include "data/sources/table_rules.hpp"
 #include "data/sources/tables.hpp"
 #include "data/sources/text.hpp"
 
@@ -54,7 +55,8 @@ struct column_rule {
 /// Template keys: "record", "person", "leave_out", "only_named", "opening", "missing", "unknown", "clause", "values"
 /// (named word lists) and "columns": {name: {"label", "clause", "values" (word list or its name), "sentences", "codes",
 /// "count" {"zero", "one", "many"}, "range", "decimal" (","; numbers are told with a point)}} and "schema"
-/// (see read_schema). Columns of the table that it does not name read through "clause", or are left out. With a schema
+/// (see read_schema), with which "sensitive", "target" and "rules" (read_rules) say what a report on a made-up table
+/// asks. Columns of the table that it does not name read through "clause", or are left out. With a schema
 /// its columns are told, in its order, and no others.
 struct row_template {
     std::string file;
@@ -68,6 +70,9 @@ struct row_template {
     pattern clause;
     std::map<std::string, column_rule, std::less<>> columns;
     std::optional<std::vector<column_schema>> schema = {};
+    std::vector<std::string> sensitive = {};  ///< columns that nobody shall infer of somebody
+    std::optional<std::string> target = {};   ///< column that a classifier is to tell
+    std::vector<table_rule> rules = {};
 
     /// Whether the column has a clause in a record's text.
     bool tells(std::string_view column) const;

@@ -117,6 +117,7 @@ class table_block : public record_block {
         return out;
     }
     std::size_t line(std::size_t i) const override { return rows_.line(i); }
+    const table* rows() const override { return &rows_; }
 
   private:
     record keys(std::size_t i) const {
@@ -308,6 +309,18 @@ std::unique_ptr<record_stream> open_records(const source& from) {
     if (!json && from.group)
         refuse(from.path + ": plain text has no key columns; set privacy.unit to \"record\", or use .csv or .jsonl");
     return std::make_unique<line_stream>(from.path, make_line_reader(from, json));
+}
+
+void read_table_rows(const std::string& path, const std::function<void(const table& rows)>& use) {
+    const auto each = [&](auto&& from) {
+        while (const auto block = from.next()) use(*block);
+    };
+    const auto kind = kind_of_data(path);
+    if (kind == data_kind::text) refuse(path + ": is no table; give a .csv, .tsv or .jsonl file");
+    if (kind == data_kind::table)
+        each(csv_stream(path));
+    else
+        each(json_table_stream(path));
 }
 
 std::optional<std::string> find_code_book_path(const source& from) {

@@ -44,6 +44,8 @@ class record_block {
     virtual record identity(std::size_t i) const = 0;
     /// Where the record stands in its file.
     virtual std::size_t line(std::size_t i) const = 0;
+    /// The table that the records are rows of; null of text.
+    virtual const table* rows() const { return nullptr; }
 };
 
 class record_stream {
@@ -64,6 +66,9 @@ data_kind kind_of_data(const std::string& path);
 
 /// The format follows the file's name. Errors: bad_input.
 std::unique_ptr<record_stream> open_records(const source& from);
+
+/// The rows of a table's file, block by block, as they are. Errors: bad_input, also for a name of another kind.
+void read_table_rows(const std::string& path, const std::function<void(const table& rows)>& use);
 
 /// The code book that `from` names, or IDs_mapping.csv beside the table; none where that is not there.
 std::optional<std::string> find_code_book_path(const source& from);

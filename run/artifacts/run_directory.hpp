@@ -58,6 +58,9 @@ struct run_directory {
     std::filesystem::path audit_json() const { return audit() / "audit.json"; }
     std::filesystem::path audit_text() const { return audit() / "audit.txt"; }
     std::filesystem::path audit_page() const { return audit() / "audit.html"; }
+    /// What the last made-up table that was judged came to.
+    std::filesystem::path table_page() const { return trusted_side() / "synthetic.html"; }
+    std::filesystem::path table_json() const { return trusted_side() / "synthetic.json"; }
     std::filesystem::path shadows() const { return trusted_side() / "shadows"; }
     std::filesystem::path log() const { return trusted_side() / "trusted.log"; }
 };

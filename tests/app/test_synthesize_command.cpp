@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
@@ -10,6 +11,70 @@
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
+
+namespace {
+
+/// The run in scratch/run, with its trusted side.
+void judge_as_owner(const scratch_directory& scratch, const std::function<answer(const std::string&)>& says,
+                    const std::string& model) {
+    const auto at = [&](const std::string& name) { return (scratch / name).string(); };
+    const auto synthesize = "synthesize " + at("run") + " --rows 40 --model " + model + " --out ";
+    const auto page = scratch / "run/trusted/synthetic.html";
+    const auto without = says(synthesize + at("quiet.csv") + " --no-report");
+    CHECK(without.status == 0);
+    CHECK_FALSE(has(without.out, "report"));
+    const auto part = says(synthesize + at("part.csv") + " --where sex=f");
+    CHECK(has(part.out, "no report: --where makes a part of the table"));
+    CHECK_FALSE(std::filesystem::exists(page));
+
+    auto how = nlohmann::json::parse(rldp::read_file(at("c.template.json")));
+    how["schema"][2] = {{"column", "outcome"}, {"category", {"well", "ill"}}};
+    how["target"] = "sex";
+    how["sensitive"] = {"outcome"};
+    how["rules"] = {{{"if", {{"sex", "f"}}}, {"then", {{"age", 20}}}}};
+    rldp::write_file(at("c.template.json"), how.dump());
+    const auto made = says(synthesize + at("own.csv"));
+    INFO(made.err);
+    REQUIRE(made.status == 0);
+    CHECK(has(made.out, "PRIVATE, for the data's owner"));
+    CHECK(has(made.out, "AUC"));
+    REQUIRE(std::filesystem::exists(page));
+    CHECK(std::filesystem::status(page).permissions() == std::filesystem::perms(0600));
+    CHECK(rldp::read_file(at("own.csv")) == rldp::read_file(at("quiet.csv")));
+
+    const auto judge = [&](const std::string& table) { return says("judge " + at("run") + " " + table); };
+    // 400 records, of which the run held some out: a table of all of them has every one.
+    std::string copies = "outcome,sex,age\n";
+    for (int i = 0; i < 400; ++i)
+        copies += fmt::format("{},{},{}\n", i % 3 ? "well" : "ill", i % 2 ? "f" : "m", 20 + i % 60);
+    const auto all = says("judge " + at("run") + " " + scratch.write("copies.csv", copies) + " --json");
+    INFO(all.err);
+    REQUIRE(all.status == 0);
+    const auto found = nlohmann::json::parse(all.out);
+    CHECK(found["rows"]["training"].get<int>() + found["rows"]["held_out"].get<int>() == 400);
+    CHECK(found["rows"]["training"] > 200);
+    const auto& same = found["privacy"]["identical"];
+    CHECK(same["training"]["found"] == found["rows"]["training"]);
+    CHECK(same["held_out"]["found"] == found["rows"]["held_out"]);
+    CHECK(found["privacy"]["membership"]["attack"]["auc"] == 0.5);
+    CHECK(found["quality"]["rules"][0]["real"]["broken"] > 0);
+    CHECK(found["quality"]["columns"][0]["total_variation"]["made_up"] < 0.2);
+
+    CHECK(has(judge(scratch.write("less.csv", "sex,age\nf,20\n")).err, "has no column \"outcome\""));
+    CHECK(has(judge(scratch.write("more.csv", "sex,age,outcome,x\nf,20,ill,1\n")).err,
+              "\"x\" is not in the run's schema"));
+    CHECK(has(judge(scratch.write("none.csv", "sex,age,outcome\n")).err, "has no rows"));
+    how["target"] = "visit";
+    rldp::write_file(at("c.template.json"), how.dump());
+    CHECK(has(judge(at("copies.csv")).err, "target: \"visit\" is no column of the schema"));
+    // A report that nobody asked for is not worth the table.
+    const auto vain = says(synthesize + at("vain2.csv"));
+    CHECK(vain.status == 0);
+    CHECK(has(vain.out, "no report:"));
+    CHECK(says(synthesize + at("vain3.csv") + " --report").status == 2);
+}
+
+}  // namespace
 
 TEST_CASE("a table becomes a made-up one, and nothing under trusted/ is read") {
     const scratch_directory scratch;
@@ -59,6 +124,7 @@ TEST_CASE("a table becomes a made-up one, and nothing under trusted/ is read") {
                           "--set public.steps=4");
     INFO(run.err);
     REQUIRE(run.status == 0);
+    judge_as_owner(scratch, says, model);
     std::filesystem::remove_all(scratch / "run/trusted");
     const auto synthesize = "synthesize " + at("run") + " --rows 30 --seed 4 --out ";
     CHECK(has(says(synthesize + at("t.csv")).err, "its base is called tiny-gpt2; say where it lies with --model"));
@@ -66,6 +132,9 @@ TEST_CASE("a table becomes a made-up one, and nothing under trusted/ is read") {
     INFO(first.err);
     REQUIRE(first.status == 0);
     CHECK(has(first.out, "30 rows"));
+    CHECK(has(first.out, "no report: "));
+    CHECK(has(says(synthesize + at("t2.csv") + " --model " + model + " --report").err, "trusted/ is not here"));
+    CHECK(has(says("judge " + at("run") + " " + at("t.csv")).err, "it is for the owner of the data"));
     const auto written = rldp::read_file(at("t.csv"));
     CHECK(written.starts_with("sex,age,outcome\nf,"));
     CHECK(std::count(written.begin(), written.end(), '\n') == 31);

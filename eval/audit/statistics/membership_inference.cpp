@@ -64,6 +64,38 @@ std::optional<double> auc(const std::vector<double>& members, const std::vector<
     return share(doubled, 2 * members.size() * non_members.size());
 }
 
+namespace {
+
+/// Of each score the share of `others`, which ascend, that lie below it, an equal one counting half.
+std::vector<double> won_shares(const std::vector<double>& scores, const std::vector<double>& others) {
+    std::vector<double> out;
+    out.reserve(scores.size());
+    for (const double score : scores) {
+        const auto [low, high] = std::equal_range(others.begin(), others.end(), score);
+        out.push_back((static_cast<double>(low - others.begin()) + static_cast<double>(high - low) / 2) /
+                      static_cast<double>(others.size()));
+    }
+    return out;
+}
+
+double variance_of_mean(const std::vector<double>& shares) {
+    return boost::math::statistics::sample_variance(shares) / static_cast<double>(shares.size());
+}
+
+}  // namespace
+
+std::optional<measured_auc> measure_auc(const std::vector<double>& members, const std::vector<double>& non_members) {
+    const auto area = auc(members, non_members);
+    if (members.size() < 2 || non_members.size() < 2) return std::nullopt;
+    auto below = non_members, above = members;
+    std::sort(below.begin(), below.end());
+    std::sort(above.begin(), above.end());
+    constexpr double normal = 1.959963984540054;  // 97.5 % of the normal law lie below
+    const double reach = normal * std::sqrt(variance_of_mean(won_shares(members, below)) +
+                                            variance_of_mean(won_shares(non_members, above)));
+    return measured_auc{*area, std::max(0.0, *area - reach), std::min(1.0, *area + reach)};
+}
+
 std::vector<roc_point> roc_curve(const std::vector<double>& members, const std::vector<double>& non_members) {
     const auto steps = by_threshold(members, non_members);
     if (members.empty() || non_members.empty()) return {};

@@ -25,10 +25,20 @@ struct roc_point {
     double false_positives, true_positives;
 };
 
-// Errors of auc, roc_curve and true_positives_at: bad_input for a score that is infinite or NaN.
+// Errors of auc, measure_auc, roc_curve and true_positives_at: bad_input for a score that is infinite or NaN.
 
 /// The share of pairs in which the member scores higher, an equal pair counting half; absent where a side is empty.
 std::optional<double> auc(const std::vector<double>& members, const std::vector<double>& non_members);
+
+/// An AUC with its two-sided 95 % interval, within [0, 1].
+struct measured_auc {
+    double auc = 0.5, low = 0, high = 1;
+};
+
+/// DeLong, DeLong and Clarke-Pearson (1988): the variance from each score's share of won pairs; scores are independent.
+/// Where all pairs are won, or none tells anything, it is 0 and the interval a point. Absent where a side has fewer
+/// than two. Errors as of auc.
+std::optional<measured_auc> measure_auc(const std::vector<double>& members, const std::vector<double>& non_members);
 
 /// A point for every distinct score, both rates rising, after the threshold above all scores: from (0, 0) to (1, 1).
 /// Empty where a side is.

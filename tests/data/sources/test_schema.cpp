@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <map>
 #include <set>
 
 #include "base/files.hpp"
@@ -145,6 +146,59 @@ TEST_CASE("a published template can be read, and what can't be declared is not")
     CHECK(is_text(publish("", &book)));
     CHECK(is_text(publish(R"(, "code": "[0-9]{2}")", &book)));
     CHECK(publish(R"(, "integer": [1, 3])", &book).columns.at("kind").values.size() == 3);
+}
+
+TEST_CASE("what a report asks is read strictly, and never published") {
+    CHECK(has(refusal([] { parse_template(R"({"target": "a"})", "t.json"); }), "t.json: target: needs a \"schema\""));
+    const auto asked = [](const std::string& more) { return refused(every_type, ", " + more); };
+    CHECK(has(asked(R"("target": "b")"), "t.json: target: \"b\" is no column of the schema"));
+    CHECK(has(asked(R"("sensitive": ["note"])"), "column \"note\" is free text"));
+    CHECK(has(asked(R"("sensitive": "icd")"), "must be a list of strings"));
+    CHECK(has(asked(R"("rules": {})"), "t.json: rules: must be a list of rules"));
+    CHECK(has(asked(R"("rules": ["age > weight"])"), "t.json: rules[0]: is neither"));
+    CHECK(has(asked(R"("rules": ["age <= height"])"), "\"height\" is no column"));
+    CHECK(has(asked(R"("rules": ["age <= seen"])"), "not both numbers, or both dates"));
+    CHECK(has(asked(R"("rules": [{"if": {"sex": "male"}}])"), "t.json: rules[0]: must be"));
+    CHECK(has(asked(R"("rules": [{"if": {}, "then": {"age": 3}}])"), "\"if\" must be {COLUMN: VALUE}"));
+    CHECK(has(asked(R"("rules": [{"if": {"sex": "man"}, "then": {"age": 3}}])"), "\"sex\" can't be \"man\""));
+    CHECK(has(asked(R"("rules": [{"if": {"sex": null}, "then": {"age": 3}}])"), "required, so it is never null"));
+    CHECK(has(asked(R"("rules": [{"if": {"sex": "male"}, "then": {"note": "x"}}])"), "is free text"));
+    CHECK(has(asked(R"("rules": [{"if": {"sex": []}, "then": {"age": 3}}])"), "has an empty list"));
+    const auto published = publish_template(
+        R"({"schema": )" + every_type + R"(, "sensitive": ["icd"], "target": "sex", "rules": ["age <= weight"]})",
+        "t.json", nullptr);
+    for (const auto* absent : {"sensitive", "target", "rules"}) CHECK_FALSE(has(published, absent));
+}
+
+TEST_CASE("a rule holds, or does not, or says nothing of a row") {
+    const auto how =
+        with(every_type, R"(, "columns": {"weight": {"decimal": ","}}, "rules": ["age <= weight", "age < weight",
+        {"if": {"sex": ["male", "female"], "age": 3}, "then": {"weight": [null, 7]}}])");
+    std::map<std::string, cell_reader, std::less<>> readers;
+    const std::vector<std::string> columns{"sex", "age", "weight"};
+    for (const auto& column : *how.schema) readers.emplace(column.name, cell_reader(how, column, nullptr));
+    const auto look = [&](std::size_t rule, const std::vector<std::string>& cells) {
+        return rule_check(how.rules[rule], columns, readers)([&](std::size_t c) { return std::string_view(cells[c]); });
+    };
+    CHECK(look(0, {"male", "3", "3,0"}) == kept::yes);
+    CHECK(look(1, {"male", "3", "3,0"}) == kept::no);
+    CHECK(look(0, {"male", "12", "7,5"}) == kept::no);
+    CHECK(look(0, {"male", "?", "7,5"}) == kept::not_asked);
+    CHECK(look(2, {"male", "3", "7,0"}) == kept::yes);
+    CHECK(look(2, {"female", "03", ""}) == kept::yes);
+    CHECK(look(2, {"male", "3", "8"}) == kept::no);
+    CHECK(look(2, {"male", "4", "8"}) == kept::not_asked);
+    // Cells that are told alike say the same.
+    const code_book book{{"kinds", {{"1", "Calm"}, {"2", "Calm"}, {"3", "NULL"}}}};
+    const auto coded = parse_template(R"({"schema": [{"column": "kind", "category": "codes"}, {"column": "seen",
+        "date": ["2019-01-01", "2019-12-31"]}], "columns": {"kind": {"codes": "kinds"}}})",
+                                      "t.json");
+    const cell_reader kind(coded, coded.schema->front(), &book), seen(coded, coded.schema->back(), &book);
+    CHECK(kind.word("1") == kind.word("2"));
+    CHECK(kind.word("1") == "Calm");
+    CHECK_FALSE(kind.word("3"));
+    CHECK(*seen.number("2019-02-01") - *seen.number("2019-01-01") == 31);
+    CHECK_FALSE(seen.number("2020-01-01"));
 }
 
 TEST_CASE("numbers in JSON lines are those of the cells") {

@@ -29,6 +29,29 @@ TEST_CASE("the AUC of many tied scores is the count over all pairs") {
     CHECK(auc(members, others) == won / (300 * 200));
 }
 
+TEST_CASE("an AUC's interval is DeLong's, and covers the truth about as often as it says") {
+    // Members win 1 and ½ of the pairs, others are beaten in ½ and all: each side's variance of the mean is 1/16.
+    const auto few = measure_auc({3, 1}, {2, 0});
+    REQUIRE(few);
+    CHECK(few->auc == 0.75);
+    CHECK(few->low == Approx(0.75 - 1.959964 * std::sqrt(0.125)));
+    CHECK(few->high == 1);
+    CHECK(measure_auc({2, 2}, {1, 1})->low == 1);
+    CHECK(measure_auc({1, 1}, {1, 1})->high == 0.5);
+    CHECK_FALSE(measure_auc({1}, {1, 2}));
+    draws random(5);
+    int missed = 0;
+    for (int trial = 0; trial < 1000; ++trial) {
+        std::vector<double> members, others;
+        for (int i = 0; i < 60; ++i) members.push_back(std::max(random.uniform(), random.uniform()));
+        for (int i = 0; i < 90; ++i) others.push_back(random.uniform());
+        const auto found = measure_auc(members, others);
+        missed += found->low > 2.0 / 3 || found->high < 2.0 / 3 ? 1 : 0;  // the larger of two is above a third one
+    }
+    CHECK(missed > 20);
+    CHECK(missed < 90);
+}
+
 TEST_CASE("the ROC curve has a point for every distinct score, from none to all") {
     const auto curve = roc_curve({3, 2, 2, 0}, {2, 1});
     const std::vector<std::pair<double, double>> expected = {{0, 0}, {0, 0.25}, {0.5, 0.75}, {1, 0.75}, {1, 1}};
