@@ -44,6 +44,7 @@ void add_runs(CLI::App& program, action& chosen);
 void add_ledger(CLI::App& program, action& chosen);
 void add_dashboard(CLI::App& program, action& chosen);
 void add_key(CLI::App& program, action& chosen);
+void add_publish(CLI::App& program, action& chosen);
 void add_sign(CLI::App& program, action& chosen);
 void add_verify(CLI::App& program, action& chosen);
 void add_clean(CLI::App& program, action& chosen);
