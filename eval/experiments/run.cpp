@@ -317,9 +317,12 @@ std::filesystem::path find_cell_program() {
     return named.filename() == "rldp-research" ? named.parent_path() / "rldp-torch" : running;
 }
 
-bool run_cells(const std::vector<cell>& cells, const run_settings& how, const watcher& told) {
-    // Rows from a pipe are read here, once; cells inherit them.
+void take_piped_rows(const run_settings& how) {
     if (is_piped(load_configuration(how.config, how.set).data.path)) data::standard_rows();
+}
+
+bool run_cells(const std::vector<cell>& cells, const run_settings& how, const watcher& told) {
+    take_piped_rows(how);
     grid_directory{how.out}.create();
     const bool ended = pool(cells, how, told).run();
     if (ended) staged_directory::remove_abandoned(grid_directory{how.out}.corpora());  // another grid process may go on

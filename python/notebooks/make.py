@@ -53,7 +53,7 @@ METHODS = [
      "sorted(compared.table)"),
     "The perplexity of held-out records at the end, by method:",
     ("for cell in sorted((scratch / \"compared/cells\").iterdir()):\n"
-     "    summary = rldp.Run(cell / \"run\").summary\n"
+     "    summary = rldp.Run(cell).summary\n"
      "    print(summary[\"method\"], round(summary[\"perplexity_after\"], 3), summary[\"perplexity_after_in\"])"),
     "Three looks with noise and one seed prove nothing; docs/experiments.md has what does. What a contract costs can be asked without any run:",
     ("for epsilon in (0.5, 2, 8):\n"

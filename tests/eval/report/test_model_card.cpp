@@ -25,7 +25,7 @@ eval::card_facts facts_of(const std::vector<std::string>& set = {}) {
 }  // namespace
 
 TEST_CASE("a card says base, contract, digests and use") {
-    auto run = eval::sample_summary();
+    auto run = sample_summary();
     run.model = "org/base";
     auto facts = facts_of();
     auto card = eval::model_card(run, facts);
@@ -44,9 +44,9 @@ TEST_CASE("a card says base, contract, digests and use") {
 }
 
 TEST_CASE("a card names the group, and without a guarantee no number") {
-    CHECK(has(eval::model_card(eval::sample_summary(), facts_of({"privacy.unit={\"group\": \"patient\"}"})),
+    CHECK(has(eval::model_card(sample_summary(), facts_of({"privacy.unit={\"group\": \"patient\"}"})),
               "all records that share a value of `patient`"));
-    const auto none = eval::model_card(eval::sample_summary(), facts_of({"noise.insecure_reproducible=true"}));
+    const auto none = eval::model_card(sample_summary(), facts_of({"noise.insecure_reproducible=true"}));
     CHECK(has(none, "**NO GUARANTEE.**"));
     CHECK_FALSE(has(none, "| ε |"));
 }
