@@ -47,6 +47,7 @@ void add_discover(CLI::App& program, action& chosen);
 void add_distances(CLI::App& program, action& chosen);
 void add_dashboard(CLI::App& program, action& chosen);
 void add_key(CLI::App& program, action& chosen);
+void add_publish(CLI::App& program, action& chosen);
 void add_sign(CLI::App& program, action& chosen);
 void add_verify(CLI::App& program, action& chosen);
 void add_clean(CLI::App& program, action& chosen);

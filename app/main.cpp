@@ -130,5 +130,5 @@ int main(int argc, char** argv) {
         {list_torch_commands, rldp::app::add_account, rldp::app::add_calibrate, rldp::app::add_book,
          rldp::app::add_discover, rldp::app::add_distances, rldp::app::add_runs, rldp::app::add_advise,
          rldp::app::add_dashboard, rldp::app::add_key, rldp::app::add_sign, rldp::app::add_verify,
-         rldp::app::add_reference, rldp::app::add_version});
+         rldp::app::add_publish, rldp::app::add_reference, rldp::app::add_version});
 }

@@ -23,6 +23,18 @@ inline bool is_of_template(const std::string& path) {
     return path.starts_with(template_prefix);
 }
 
+/// In place of a path: rows from standard input, framed (docs/data.md).
+inline constexpr std::string_view piped = "-";
+
+inline bool is_piped(const std::string& path) {
+    return path == piped;
+}
+
+/// What stands in the place of the path of a file, of records that somebody may have to protect.
+inline bool names_no_file(const std::string& path) {
+    return is_synthetic(path) || is_piped(path);
+}
+
 /// What stands in a path's place and names nobody's records.
 inline bool is_made_up(const std::string& path) {
     return is_synthetic(path) || is_of_template(path);

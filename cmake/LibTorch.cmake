@@ -1,10 +1,14 @@
-# LibTorch as the target rldp_torch: the distribution's, an unpacked one, or PyTorch's (scripts/build.sh --cuda).
+# LibTorch as the target rldp_torch: the distribution's, an unpacked one, or PyTorch's (scripts/build.sh --cuda, pip install .).
 
 # Nothing here is compiled for a card; unless told which, LibTorch's CMake files would run a probe for this machine's.
 if(NOT DEFINED ENV{TORCH_CUDA_ARCH_LIST})
   set(ENV{TORCH_CUDA_ARCH_LIST} 9.0)
 endif()
-find_package(Torch REQUIRED)
+if(SKBUILD)
+  include(PythonTorch)
+else()
+  find_package(Torch REQUIRED)
+endif()
 
 # PyTorch's libtorch exports an old copy of a part of libstdc++, among it a std::filesystem::remove_all that calls a null pointer.
 # A symbol is the first library's that has it, in the order in which a program needs them (tests/app/libraries.py).

@@ -1,13 +1,14 @@
-# What `cmake --install` puts where, and the Debian package: cpack -G DEB in the build directory.
+# What `cmake --install` puts where, and the Debian package: cpack -G DEB in the build directory. The component program is all that a
+# wheel takes.
 if(RLDP_TEST_HOOKS)
   install(CODE "message(FATAL_ERROR \"a build with RLDP_TEST_HOOKS must not be installed\")")
   return()
 endif()
 
-install(TARGETS rldp RUNTIME DESTINATION bin)
-install(TARGETS rldp-torch RUNTIME DESTINATION lib/rldp)
+install(TARGETS rldp RUNTIME DESTINATION bin COMPONENT program)
+install(TARGETS rldp-torch RUNTIME DESTINATION lib/rldp COMPONENT program)
 # Presets name their templates and the demo's model beside them; those on stories260K name files outside, and are left out.
-install(DIRECTORY config/ DESTINATION share/rldp/config
+install(DIRECTORY config/ DESTINATION share/rldp/config COMPONENT program
   FILES_MATCHING PATTERN "*.json" PATTERN "canary-prompt.txt" PATTERN "*.safetensors"
   PATTERN "base" EXCLUDE PATTERN "*-stories260k.json" EXCLUDE PATTERN "arena-*.json" EXCLUDE)
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md DESTINATION share/doc/rldp)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <functional>
 #include <set>
@@ -63,6 +64,13 @@ bool is_retired(const layer& from, const std::string& path, const json& value) {
     return true;
 }
 
+/// With a drive, or of another machine: on Linux nobody means a file of such a name.
+bool is_windows_path(const std::string& text) {
+    const bool drive = text.size() > 2 && std::isalpha(static_cast<unsigned char>(text[0])) != 0 && text[1] == ':' &&
+                       (text[2] == '\\' || text[2] == '/');
+    return drive || text.starts_with("\\\\");
+}
+
 void read(const json& object, const std::string& prefix, layer& from, run_config& into) {
     for (const auto& [name, value] : object.items()) {
         const auto path = prefix + name;
@@ -70,6 +78,11 @@ void read(const json& object, const std::string& prefix, layer& from, run_config
         if (name.find('.') != std::string::npos)
             refuse(fmt::format("{}: {}: a dotted name; write the section as an object", from.origin, shown(path)));
         if (const auto* known = find_key(path)) {
+            if (known->place && value.is_string() && is_windows_path(value.get_ref<const std::string&>()))
+                refuse(
+                    fmt::format("{}: {} is {}, a path of Windows; RLDP runs on Linux, where WSL has C:\\data as "
+                                "/mnt/c/data",
+                                from.origin, path, shown(value)));
             if (!known->read(value, from.base, into))
                 refuse(fmt::format("{}: {} is {}; give {}{}", from.origin, path, shown(value), known->expectation,
                                    near_word(*known, value)));

@@ -63,9 +63,10 @@ void add_inputs(std::vector<key>& keys) {
     section(
         keys, "data.", [](auto& c) -> auto& { return c.data; })
         .add("path", &data_section::path,
-             location{"the path of a CSV, JSONL or text file, or synthetic:N[@WORLD]", is_synthetic}, "",
-             "The records: a CSV table, JSONL or text with one record per line, or synthetic:N for N made-up "
-             "encounters; synthetic:N@WORLD takes them from a world where the same values have other frequencies.")
+             location{"the path of a CSV, JSONL or text file, synthetic:N[@WORLD], or -", names_no_file}, "",
+             "The records: a CSV table, JSONL or text with one record per line; - for rows through a pipe, from "
+             "standard input; or synthetic:N for N made-up encounters, synthetic:N@WORLD from a world where the same "
+             "values have other frequencies.")
         .add("ids_mapping", &data_section::ids_mapping, location{"the path of IDs_mapping.csv"}, "",
              "Names of the coded columns of the UCI diabetes table.",
              "IDs_mapping.csv beside data.path, if it is there")
@@ -90,7 +91,7 @@ void add_inputs(std::vector<key>& keys) {
              location{"the path of a directory, or none", [](const std::string& text) { return text == no_cache; }}, "",
              "Where the tokens of the records are kept, sealed, for runs to come on the same file; none: in memory "
              "only.",
-             "in the run's trusted/ until it ends");
+             "in the run's trusted/ until it ends; none for rows from a pipe");
     section(
         keys, "model.", [](auto& c) -> auto& { return c.model; })
         .add("path", &model_section::path, location{"the path of a model directory or a GGUF file"}, "",

@@ -15,8 +15,9 @@ namespace rldp::actors {
 
 namespace {
 
-bool is_none(const std::optional<std::string>& cache) {
-    return cache && *cache == config::no_cache;
+/// Nothing of rows that came through a pipe goes to a disk unless a place for it is named.
+bool keeps_nothing(const config::data_section& data) {
+    return data.cache ? *data.cache == config::no_cache : is_piped(data.path);
 }
 
 /// Six letters that follow from its name: on a file system that machines share each has a place of its own, for their
@@ -39,7 +40,7 @@ std::unique_ptr<cached_corpus> cached_corpus::of_run(const config::reading_spec&
         return std::unique_ptr<cached_corpus>(new cached_corpus(place, owner, alone));
     };
     const eval::run_directory where{directory};
-    if (is_none(spec.data.cache)) return nullptr;
+    if (keeps_nothing(spec.data)) return nullptr;
     // A shadow run trains on units of its own: for everybody there would be as many corpora as shadow runs.
     if (!spec.audit.shadow) {
         if (spec.data.cache) return make(*spec.data.cache, whose::everybody);
@@ -51,7 +52,7 @@ std::unique_ptr<cached_corpus> cached_corpus::of_run(const config::reading_spec&
 }
 
 std::unique_ptr<cached_corpus> cached_corpus::of_reader(const config::reading_spec& spec) {
-    if (!spec.data.cache || is_none(spec.data.cache)) return nullptr;
+    if (!spec.data.cache || keeps_nothing(spec.data)) return nullptr;
     return std::unique_ptr<cached_corpus>(new cached_corpus(*spec.data.cache, whose::everybody, true));
 }
 

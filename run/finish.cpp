@@ -14,6 +14,7 @@
 #include "data/chat/chat_template.hpp"
 #include "data/sources/narrative.hpp"
 #include "eval/report/certificate.hpp"
+#include "eval/report/model_card.hpp"
 #include "models/checkpoint/safetensors.hpp"
 #include "models/full_checkpoint.hpp"
 #include "models/generate.hpp"
@@ -207,6 +208,7 @@ eval::run_summary finish_run(const session& run, const outcome& ended, const pri
     }
     reopen(run.where);
     write_file(run.where.summary(), eval::to_json(out) + "\n");
+    eval::write_model_card(run.where, out, run.spec.model.path);
     const auto metrics = eval::read_metrics(run.where.metrics());
     write_file(run.where.metrics_csv(), eval::metrics_csv(metrics));
     write_file(run.where.report(), eval::report_html(out, metrics, read_file(run.where.config())));

@@ -96,7 +96,7 @@ void check_sources(const config::reading_spec& spec, bool without_data) {
         refuse("--without-data: declare privacy.population, from which it plans");
     if (without_data) return;
     const auto& path = spec.data.path;
-    if (spec.declared_population && !is_synthetic(path) && !std::filesystem::exists(path))
+    if (spec.declared_population && !names_no_file(path) && !std::filesystem::exists(path))
         refuse(fmt::format("data.path: {}: no such file; --without-data plans from privacy.population alone", path));
     for (const auto& [key, named] :
          {std::pair("data.template", spec.data.narrative), std::pair("data.ids_mapping", spec.data.ids_mapping)})

@@ -11,6 +11,7 @@
 #include "base/files.hpp"
 #include "base/output.hpp"
 #include "eval/experiments/cell_files.hpp"
+#include "eval/experiments/run.hpp"
 #include "eval/experiments/shards.hpp"
 #include "version.hpp"
 
@@ -106,6 +107,7 @@ int run_experiment(const grid_options& given, const eval::experiment& what, cons
                                              .part = eval::shard_from(given.shard),
                                              .chosen = eval::selection_from(given.only, what.what.axes),
                                              .quiet = given.quiet};
+    eval::take_piped_rows(settings.how);  // before anything is written
     eval::claim_directory(out, what.what);
     const append_file lock(out / "grid.lock");
     const auto dashboard = show_dashboard(given.dashboard, out);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,7 +32,7 @@ struct init_arguments {
     std::vector<std::string> left_out, kept, types;
     std::optional<std::int64_t> population, max_tokens;
     double epsilon = 4;
-    bool record = false, force = false;
+    bool record = false, force = false, json = false;
 };
 
 std::string describe_column(const data::column_facts& column, const actors::first_config& made) {
@@ -190,7 +191,7 @@ void print_plan(const actors::first_config& made, const actors::first_request& a
     row("privacy.population", fmt::format("{}, as declared; public", made.plan.population));
     row("privacy.delta", fmt::format("{:g}: a tenth of 1/N or less", made.plan.delta));
     row("privacy.book", fmt::format("{}, by the file's name: what all runs on this population spend adds up there",
-                                    make_book_name(bare_name(asked.data))));
+                                    make_book_name(bare_name(asked.name()))));
     row("data.max_tokens", fmt::format("{}: memory grows with it; PRIVATE: {} of the {} records looked at are cut",
                                        made.plan.max_tokens, made.advice.cut, made.advice.looked_at));
     row("batch, steps",
@@ -210,13 +211,56 @@ void print_plan(const actors::first_config& made, const actors::first_request& a
         made.has_template
             ? fmt::format(" and {}, how a row is told; change both as you like", asked.table_template.string())
             : "");
-    say("  rldp preview {}   what training will see\n  rldp run {}\n", config, config);
+    const auto* const rows = is_piped(asked.data) ? "python3 -m rldp rows FILE | " : "";
+    say("  {}rldp preview {}   what training will see\n  {}rldp run {}\n", rows, config, rows, config);
+}
+
+/// What the columns come to and what is asked; what values suggest stands under "private".
+nlohmann::ordered_json describe_in_json(const actors::first_config& made, const actors::first_request& asked) {
+    using json = nlohmann::ordered_json;
+    const auto& advice = made.advice;
+    json out{{"data", asked.data.string()}, {"kind", describe_data(made.found)},
+             {"columns", json::array()},    {"open", json::array()},
+             {"config", nullptr},           {"template", nullptr}};
+    for (const auto& column : made.found.columns)
+        out["columns"].push_back({{"name", column.name}, {"becomes", describe_column(column, made)}});
+    for (const auto question : made.open)
+        out["open"].push_back(question == actors::open_question::whose ? "person" : "population");
+    if (made.open.empty()) {
+        out["config"] = asked.config.string();
+        if (made.has_template) out["template"] = asked.table_template.string();
+        out["epsilon"] = asked.epsilon;
+        out["delta"] = made.plan.delta;
+        out["population"] = made.plan.population;
+        out["expected_batch_size"] = made.expected_batch_size;
+        out["steps"] = made.plan.steps;
+        out["budgets"] = json::array();
+        for (const auto& one : made.budgets)
+            out["budgets"].push_back({{"epsilon", one.epsilon},
+                                      {"noise_multiplier", one.noise_multiplier},
+                                      {"noise_per_unit", one.noise_per_unit}});
+        out["warnings"] = made.plan.warnings;
+    }
+    const auto text = [](const std::optional<std::string>& word) { return word ? json(*word) : json(nullptr); };
+    out["private"] = {{"records", made.found.records},
+                      {"units", advice.units},
+                      {"population", advice.population},
+                      {"max_tokens", advice.max_tokens},
+                      {"median_tokens", advice.median_tokens},
+                      {"most_tokens", advice.most_tokens},
+                      {"person", text(advice.columns.person)},
+                      {"target", text(advice.columns.target)},
+                      {"say_nothing", advice.columns.say_nothing},
+                      {"command", suggested(made, asked)}};
+    return out;
 }
 
 int init(const init_arguments& given) {
     if (!std::isfinite(given.epsilon) || given.epsilon <= 0) refuse("--epsilon: give a finite number above 0");
     if (given.record && !given.person.empty() && given.person != "none")
         refuse("init: --record protects each record by itself, --person all of one person's; give one of them");
+    if (is_piped(given.data) && given.out.empty())
+        refuse("init: rows from standard input have no name; give --out NAME.json");
     const fs::path config = given.out.empty() ? bare_name(given.data) + ".json" : given.out;
     actors::first_request asked{
         .data = given.data,
@@ -232,6 +276,12 @@ int init(const init_arguments& given) {
     if (!given.person.empty()) asked.hints.person = given.person;
     if (!given.target.empty()) asked.hints.target = given.target;
     const auto made = actors::write_first_config(asked);
+    const int status = made.open.empty() ? 0 : static_cast<int>(errc::bad_input);
+    if (given.json) {
+        say("{}\n",
+            describe_in_json(made, asked).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+        return status;
+    }
     say("{}: {} (its values are private; none is shown)\n", given.data, describe_data(made.found));
     print_columns(made);
     for (const auto& name : given.kept)
@@ -242,11 +292,11 @@ int init(const init_arguments& given) {
         print_advice(made, asked);
         print_readings(made);
         print_questions(made);
-        return static_cast<int>(errc::bad_input);
+        return status;
     }
     print_readings(made);
     print_plan(made, asked);
-    return 0;
+    return status;
 }
 
 }  // namespace
@@ -254,7 +304,9 @@ int init(const init_arguments& given) {
 void add_init(CLI::App& program, action& chosen) {
     auto* command = add_torch_command(program, "init");
     auto given = std::make_shared<init_arguments>();
-    command->add_option("data", given->data, "the records: .csv, .tsv, .jsonl or .txt, packed (.gz, .zst) or not")
+    command
+        ->add_option("data", given->data,
+                     "the records: .csv, .tsv, .jsonl or .txt, packed (.gz, .zst) or not; - for rows through a pipe")
         ->required();
     command->add_option("--model", given->model, "directory of the Hugging Face model to fine-tune")->required();
     command->add_option("--person", given->person,
@@ -281,6 +333,7 @@ void add_init(CLI::App& program, action& chosen) {
     command->add_option("--out", given->out,
                         "configuration to write (default NAME-OF-DATA.json here); its template beside it");
     command->add_flag("--force", given->force, "overwrite a configuration and a template that are there already");
+    command->add_flag("--json", given->json, "print as JSON; what is under \"private\" is for the owner alone");
     command->footer(
         "Without --population, or where a column could say whose a record is and neither --person nor --record is "
         "given, it\n"

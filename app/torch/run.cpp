@@ -14,10 +14,12 @@
 #include "actors/launch.hpp"
 #include "app/commands.hpp"
 #include "app/words.hpp"
+#include "base/data_names.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/output.hpp"
 #include "config/config.hpp"
+#include "data/sources/piped_rows.hpp"
 #include "eval/report/run_report.hpp"
 #include "monitor/http/server.hpp"
 #include "monitor/terminal/live_line.hpp"
@@ -159,7 +161,8 @@ std::vector<std::string> arguments_of_ranks() {
     return out;
 }
 
-int run_workers(const run_arguments& given) {
+int run_workers(const run_arguments& given, const std::string& data) {
+    if (is_piped(data)) data::standard_rows();  // which every rank inherits, sealed
     ranks::local_ranks how{.ranks = given.workers, .arguments = arguments_of_ranks(), .attempts = 1 + given.restarts};
     how.again_arguments = how.arguments;
     how.again = "go on with the same command";
@@ -296,7 +299,7 @@ int run(const run_arguments& given) {
         refuse("run: --resume goes on with the run's own configuration; leave --set, --out and --lessons away");
     refuse_unless(!given.accept_lost_lines || !given.resume.empty() || given.resume_or_start,
                   "run: --accept-lost-lines is for a run that goes on; give --resume DIR too");
-    if (given.workers > 1) return run_workers(given);
+    if (given.workers > 1) return run_workers(given, find_beginning(given).config.data.path);
 
     const auto where = ranks::place_from([](const char* name) { return std::getenv(name); });
     const bool first = !where || where->rank == 0;

@@ -268,14 +268,16 @@ line_reader make_line_reader(const source& from, bool json) {
 }  // namespace
 
 data_kind kind_of_data(const std::string& path) {
+    if (is_piped(path)) return data_kind::json_lines;
     const auto extension = name_of_file(path).extension;
     if (extension == ".csv" || extension == ".tsv") return data_kind::table;
     if (extension == ".jsonl" || extension == ".ndjson") return data_kind::json_lines;
     if (extension == ".txt") return data_kind::text;
-    if (std::filesystem::exists(path)) unpacked_file{path};  // which knows many kinds by how they begin
     if (extension == ".parquet" || extension == ".arrow" || extension == ".feather")
-        refuse(path + ": Parquet and Arrow files are not read; export the table as .csv, or texts as .jsonl");
-    if (extension == ".xlsx" || extension == ".xls" || extension == ".ods")
+        refuse(fmt::format("{}: Parquet and Arrow come through a pipe: {}", path, through_pipe(path)));
+    if (extension == ".xlsx") refuse(fmt::format("{}: sheets come through a pipe: {}", path, through_pipe(path)));
+    if (std::filesystem::exists(path)) unpacked_file{path};  // which knows many kinds by how they begin
+    if (extension == ".xls" || extension == ".ods")
         refuse(path + ": spreadsheets are not read; save the sheet as .csv");
     refuse(path +
            ": unknown kind of data; name it .csv, .tsv, .jsonl or .txt (.gz or .zst behind that where it is packed), "
@@ -324,7 +326,7 @@ void read_table_rows(const std::string& path, const std::function<void(const tab
 }
 
 std::optional<std::string> find_code_book_path(const source& from) {
-    if (from.ids_mapping) return from.ids_mapping;
+    if (from.ids_mapping || is_piped(from.path)) return from.ids_mapping;
     const auto beside = std::filesystem::path(from.path).replace_filename("IDs_mapping.csv");
     return std::filesystem::exists(beside) ? std::optional(beside.string()) : std::nullopt;
 }

@@ -8,9 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/data_names.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "data/sources/piped_rows.hpp"
 #include "data/sources/text.hpp"
 
 namespace rldp::data {
@@ -111,10 +113,11 @@ struct kind_of_file {
 };
 using namespace std::string_view_literals;
 constexpr auto plain_table = "export the table as .csv, or texts as .jsonl"sv;
+constexpr auto pipe_it = ""sv;  // see through_pipe
 /// How files of other kinds begin.
 constexpr std::array other_kinds{
-    kind_of_file{"PAR1"sv, "Parquet", plain_table},
-    kind_of_file{"ARROW1"sv, "Arrow", plain_table},
+    kind_of_file{"PAR1"sv, "Parquet", pipe_it},
+    kind_of_file{"ARROW1"sv, "Arrow", pipe_it},
     kind_of_file{"Obj\x01"sv, "Avro", plain_table},
     kind_of_file{"PK\x03\x04"sv, "a ZIP archive, as Excel's and LibreOffice's are",
                  "unpack it, or save the sheet as .csv"},
@@ -153,7 +156,8 @@ void refuse_other_kinds(std::string_view begin, const std::string& where, bool p
     for (const auto& kind : other_kinds)
         if ((!text || kind.begins.starts_with('%')) && begin.starts_with(kind.begins) &&
             !(packed && kind.remedy.starts_with("end its name")))
-            refuse(fmt::format("{}: is {}; {}", where, kind.name, kind.remedy));
+            refuse(fmt::format("{}: is {}; {}", where, kind.name,
+                               kind.remedy == pipe_it ? through_pipe(where) : std::string(kind.remedy)));
 }
 
 std::unique_ptr<unpacker> make_unpacker(input_file& file, packing how) {
@@ -170,6 +174,11 @@ std::unique_ptr<unpacker> make_unpacker(input_file& file, packing how) {
 
 }  // namespace
 
+std::string through_pipe(const std::string& path) {
+    return fmt::format("python3 -m rldp rows {} | rldp init - --model DIRECTORY --out {}.json (docs/data.md)", path,
+                       std::filesystem::path(path).stem().string());
+}
+
 file_name name_of_file(const std::filesystem::path& path) {
     const auto last = lower_case(path.extension().string());
     const auto inner = lower_case(path.stem().extension().string());
@@ -178,13 +187,18 @@ file_name name_of_file(const std::filesystem::path& path) {
     return {last, packing::none};
 }
 
-unpacked_file::unpacked_file(const std::filesystem::path& path) : file_(path) {
+unpacked_file::unpacked_file(const std::filesystem::path& path) {
+    if (is_piped(path.string())) {
+        piped_ = left_ = standard_rows().lines;
+        return;
+    }
+    file_.emplace(path);
     std::array<char, 512> bytes{};
     const auto begin = [&](std::size_t size) { return std::string_view(bytes.data(), size); };
     const auto packed = name_of_file(path).packed;
-    refuse_other_kinds(begin(file_.read(bytes.data(), bytes.size())), path.string(), packed != packing::none);
-    file_.seek(0);
-    unpack_ = make_unpacker(file_, packed);
+    refuse_other_kinds(begin(file_->read(bytes.data(), bytes.size())), path.string(), packed != packing::none);
+    file_->seek(0);
+    unpack_ = make_unpacker(*file_, packed);
     if (!unpack_) return;
     refuse_other_kinds(begin(unpack_->read(bytes.data(), bytes.size())), path.string() + ", unpacked", false);
     rewind();
@@ -193,16 +207,21 @@ unpacked_file::unpacked_file(const std::filesystem::path& path) : file_(path) {
 unpacked_file::~unpacked_file() = default;
 
 std::size_t unpacked_file::read(char* into, std::size_t room) {
-    return unpack_ ? unpack_->read(into, room) : file_.read(into, room);
+    if (file_) return unpack_ ? unpack_->read(into, room) : file_->read(into, room);
+    const auto size = left_.copy(into, room);
+    left_.remove_prefix(size);
+    return size;
 }
 
 void unpacked_file::rewind() {
-    file_.seek(0);
-    if (unpack_) unpack_ = make_unpacker(file_, name_of_file(file_.path()).packed);
+    left_ = piped_;
+    if (!file_) return;
+    file_->seek(0);
+    if (unpack_) unpack_ = make_unpacker(*file_, name_of_file(file_->path()).packed);
 }
 
 piece_reader::piece_reader(const std::string& path, bool quotes, std::size_t size)
-    : name_(path), file_(path), quotes_(quotes), size_(size) {}
+    : name_(is_piped(path) ? std::string(piped_name) : path), file_(path), quotes_(quotes), size_(size) {}
 
 void piece_reader::rewind() {
     file_.rewind();

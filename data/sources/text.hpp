@@ -24,8 +24,12 @@ struct file_name {
 /// "notes.JSONL.gz" is a packed ".jsonl".
 file_name name_of_file(const std::filesystem::path& path);
 
+/// The one command by which a table of a kind that is not read becomes a configuration.
+std::string through_pipe(const std::string& path);
+
 class unpacker;
 
+/// Or, of data.path "-", the rows that came through a pipe.
 class unpacked_file {
   public:
     /// Errors: bad_input for what input_file refuses, and for a file that begins as another kind does, such as Parquet,
@@ -39,8 +43,9 @@ class unpacked_file {
     void rewind();
 
   private:
-    input_file file_;
+    std::optional<input_file> file_;    ///< absent of rows that came through a pipe
     std::unique_ptr<unpacker> unpack_;  ///< null where nothing is packed
+    std::string_view piped_, left_;     ///< those rows, and what was not yet read of them
 };
 
 // Pieces. A text file piece by piece: no more than a piece of it is in memory.

@@ -17,6 +17,7 @@
 #include "base/directories.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "data/sources/piped_rows.hpp"
 #include "data/units/token_cache.hpp"
 
 namespace rldp::data {
@@ -30,6 +31,7 @@ json nanoseconds(const timespec& at) {
 }
 
 json facts_of_file(const std::string& path) {
+    if (is_piped(path)) return {path, standard_rows().digest};
     struct stat found {};
     if (::stat(path.c_str(), &found) != 0) return nullptr;
     return {std::filesystem::path(path).filename().string(), found.st_size, found.st_ino, nanoseconds(found.st_mtim),

@@ -109,8 +109,11 @@ namespace process = boost::process::v1;
 namespace process = boost::process;
 #endif
 
+#include "base/data_names.hpp"
 #include "base/error.hpp"
+#include "base/sealed_input.hpp"
 #include "base/system.hpp"
+#include "data/sources/piped_rows.hpp"
 #include "eval/experiments/progress_file.hpp"
 
 namespace rldp::eval {
@@ -147,10 +150,11 @@ process::environment environment_for(int jobs) {
 
 process::child start_child(const run_settings& how, const cell_start& start, const cell_files& files) {
     const auto output = open_file(files.partial_output(), "we");
+    const auto input = open_file(input_of_children(), "re");
     const auto log = open_file(files.log(), start.how == start_kind::anew ? "we" : "ae");
     return process::child(
         process::exe = how.program.string(), process::args = start.arguments, environment_for(how.jobs),
-        process::std_in<process::null, process::std_out> output.get(), process::std_err > log.get(),
+        process::std_in<input.get(), process::std_out> output.get(), process::std_err > log.get(),
         process::extend::on_exec_setup = [parent = ::getpid()](auto&) { stand_apart(parent); });
 }
 
@@ -313,7 +317,12 @@ std::filesystem::path find_cell_program() {
     return named.filename() == "rldp-research" ? named.parent_path() / "rldp-torch" : running;
 }
 
+void take_piped_rows(const run_settings& how) {
+    if (is_piped(load_configuration(how.config, how.set).data.path)) data::standard_rows();
+}
+
 bool run_cells(const std::vector<cell>& cells, const run_settings& how, const watcher& told) {
+    take_piped_rows(how);
     grid_directory{how.out}.create();
     const bool ended = pool(cells, how, told).run();
     if (ended) staged_directory::remove_abandoned(grid_directory{how.out}.corpora());  // another grid process may go on

@@ -41,6 +41,10 @@ struct run_settings {
     std::filesystem::path program = find_cell_program();
 };
 
+/// Reads the rows of a base whose data.path is "-", once for all cells, which inherit them sealed; else nothing.
+/// Errors: bad_input, as data::standard_rows.
+void take_piped_rows(const run_settings& how);
+
 /// Runs what is not done yet: `PROGRAM run CONFIG --set … --out OUT/cells/ID --lessons OUT/lessons --corpora … --json
 /// --quiet`, or `run --resume` where a cell was interrupted. A cell that fails is marked and the others go on. SIGINT
 /// and SIGTERM are passed on to the children, which save; no more are started, and false is returned once all have

@@ -75,8 +75,8 @@ json make_document(const first_request& asked, const first_config& found, std::i
                       {"delta", delta_for(population)},
                       {"unit", person ? json{{"group", person->name}} : json("record")},
                       {"population", population},
-                      {"book", make_book_name(bare_name(asked.data))}};
-    out["data"] = {{"path", path_from(asked.config, asked.data)},
+                      {"book", make_book_name(bare_name(asked.name()))}};
+    out["data"] = {{"path", is_piped(asked.data) ? asked.data.string() : path_from(asked.config, asked.data)},
                    {"max_tokens", asked.max_tokens.value_or(default_max_tokens(window))}};
     if (found.found.has_chats) out["data"]["chat"] = true;
     if (found.has_template) out["data"]["template"] = path_from(asked.config, asked.table_template);
@@ -155,7 +155,7 @@ first_config write_first_config(const first_request& asked) {
     const auto model = models::read_model(asked.model);
     written_files files(asked.overwrite);
     if (out.has_template)
-        files.write(asked.table_template, data::template_for(out.found, asked.data.string(), asked.hints.types));
+        files.write(asked.table_template, data::template_for(out.found, asked.name(), asked.hints.types));
     const auto population = asked.population.value_or(out.advice.population);
     files.write(asked.config, make_document(asked, out, population, model.window).dump(2) + "\n");
     const auto config = config::load(asked.config, {});

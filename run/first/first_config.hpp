@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/data_names.hpp"
 #include "data/survey/survey.hpp"
 #include "run/first/proposals.hpp"
 #include "run/plan.hpp"
@@ -22,6 +23,9 @@ struct first_request {
     std::optional<std::int64_t> population = {};  ///< N, declared
     std::optional<std::int64_t> max_tokens = {};
     bool overwrite = false;  ///< configuration and template that are there already
+
+    /// What the records are called after: their file, or where they come through a pipe the configuration.
+    std::string name() const { return is_piped(data) ? config.string() : data.string(); }
 };
 
 /// A budget and what it buys.

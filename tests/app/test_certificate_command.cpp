@@ -1,5 +1,6 @@
 // rldp key, sign and verify as an owner and an auditor call them, on a run that was really made.
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -54,6 +55,18 @@ TEST_CASE("a run is signed at its end or afterwards, and verified by whoever has
     CHECK(all.at("epsilon").get<double>() <= 8);
     CHECK(at.says("verify " + at.run + "/public/certificate.json --key " + at.key + ".pub").status == 0);
     CHECK(has(at.says("verify " + at.run).out, "whose is key"));
+
+    const auto leaving = at.says("publish --check " + at.run);
+    CHECK(leaving.status == 0);
+    for (const char* part : {"public/adapter/README.md", "public/ledger.jsonl", "words that go with it", "stays here"})
+        CHECK(has(leaving.out, part));
+    CHECK_FALSE(has(leaving.out, "look at this first"));
+    at.refuses("publish " + at.run, {"nothing is sent from here"});
+    fs::copy(at.run, at.run + "-2", fs::copy_options::recursive);
+    std::ofstream(at.run + "-2/public/notes.txt") << "mine";
+    const auto strange = at.says("publish --check " + at.run + "-2");
+    CHECK(strange.status == 4);
+    CHECK(has(strange.out, "look at this first: public/notes.txt is none of a run's files"));
 
     REQUIRE(at.says("key new " + at.key + "2").status == 0);
     at.refuses("verify " + at.run + " --key " + at.key + "2.pub", {"is signed by key"}, 4);

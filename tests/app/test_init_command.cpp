@@ -87,6 +87,11 @@ TEST_CASE("init asks what only the owner can say, writes what runs once it is sa
     CHECK(has(asked.out, " --person patient --population 210 --max-tokens 64 --target outcome --out "));
     CHECK_FALSE(std::filesystem::exists(c.at("mine.json")));
     CHECK_FALSE(std::filesystem::exists(c.at("mine.template.json")));
+    const auto told = json::parse(c.init("visits.csv", "--json").out);
+    CHECK(told["open"] == json{"person", "population"});
+    CHECK(told["config"] == nullptr);
+    CHECK(told["private"]["population"] == 210);
+    CHECK(told["columns"][1]["name"] == "patient");
     const auto half = c.init("visits.csv", "--person patient");
     CHECK(half.status == 2);
     CHECK_FALSE(has(half.out, "Whose is a record?"));

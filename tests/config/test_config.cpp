@@ -43,6 +43,15 @@ TEST_CASE("a budget book is found by the data, unless it is named or stands besi
                   "a name has letters"));
 }
 
+TEST_CASE("a path of Windows is called what it is, and rows through a pipe have no path") {
+    for (const auto* path : {R"(C:\\data\\a.csv)", "d:/a.csv", R"(\\\\server\\share\\a.csv)"})
+        CHECK(has(refusal([&] { parsed(std::string(R"({"data": {"path": ")") + path + "\"}}"); }),
+                  "a path of Windows; RLDP runs on Linux"));
+    CHECK(parsed(R"({"data": {"path": "-"}})").data.path == "-");
+    CHECK(parsed(R"({"data": {"path": "./-"}})").data.path != "-");
+    CHECK(parsed(R"({"data": {"path": "c:a.csv"}})").data.path.ends_with("/c:a.csv"));
+}
+
 TEST_CASE("a data file's name becomes that of a book") {
     CHECK(make_book_name("patients.2026") == "patients.2026");
     CHECK(make_book_name("our patients (new)") == "our-patients-new");

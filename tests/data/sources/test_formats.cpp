@@ -157,7 +157,8 @@ TEST_CASE("a file of another kind is called what it is") {
     const auto said = [&](const std::string& name, const std::string& bytes) {
         return refusal([&] { list_texts(at.write(name, bytes)); });
     };
-    CHECK(has(said("a.txt", std::string("PAR1\x15\x04\0", 7)), "a.txt: is Parquet; export the table as .csv"));
+    CHECK(has(said("a.txt", std::string("PAR1\x15\x04\0", 7)), "a.txt: is Parquet; python3 -m rldp rows "));
+    CHECK(has(said("a.parquet", "PAR1\x15"), "a.parquet | rldp init - --model DIRECTORY --out a.json"));
     CHECK(has(said("a.data", std::string("PAR1\x15\x04\0", 7)), "is Parquet"));
     CHECK(has(said("a.txt", "PK\x03\x04\x14"), "Excel's"));
     CHECK(has(said("a.txt", std::string("SQLite format 3\0", 16)), "SQLite"));
@@ -167,7 +168,8 @@ TEST_CASE("a file of another kind is called what it is") {
                                         "a\0b\0",
                                         6)),
               "UTF-16"));
-    CHECK(has(said("a.xlsx", "nothing"), "spreadsheets are not read"));
+    CHECK(has(said("a.xlsx", "nothing"), "sheets come through a pipe: python3 -m rldp rows "));
+    CHECK(has(said("a.ods", "nothing"), "spreadsheets are not read"));
     CHECK(has(refusal([&] { list_texts(at.path().string()); }), "is a directory"));
     CHECK(list_texts(at.write("b.txt", "PAR1,PAR2\n")) == std::vector<std::string>{"PAR1,PAR2"});
 }

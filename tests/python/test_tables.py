@@ -1,0 +1,112 @@
+"""Rows of every kind of table that people have. What needs a package that is not installed is skipped by its name."""
+import datetime
+import importlib.util
+import io
+import json
+import pathlib
+import tempfile
+import unittest
+
+import rldp
+
+ROWS = [{"id": 1, "town": "Graz", "price": 2.5, "day": datetime.date(2024, 2, 29), "helmet": True},
+        {"id": 2, "town": None, "price": None, "day": None, "helmet": False}]
+TOLD = [{"id": 1, "town": "Graz", "price": 2.5, "day": "2024-02-29", "helmet": True},
+        {"id": 2, "town": None, "price": None, "day": None, "helmet": False}]
+
+
+def needs(*packages):
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    return unittest.skipIf(missing, f"{', '.join(missing)} not installed")
+
+
+def told(data):
+    out = io.BytesIO()
+    rldp.write_rows(data, out)
+    return [json.loads(line) for line in out.getvalue().split(b"\n")[1:-2]]
+
+
+class Tables(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory()
+        self.addCleanup(self.place.cleanup)
+
+    def path(self, name):
+        return pathlib.Path(self.place.name, name)
+
+    @needs("pandas")
+    def test_pandas(self):
+        import pandas
+        frame = pandas.DataFrame(ROWS)
+        frame["town"] = frame["town"].astype("category")
+        self.assertEqual(told(frame), TOLD)
+        frame["day"] = pandas.to_datetime(frame["day"])
+        self.assertEqual([row["day"] for row in told(frame)], ["2024-02-29", None])
+        self.assertEqual(told(pandas.DataFrame({"at": pandas.to_datetime(["2024-02-29 13:05"])})), [{"at": "2024-02-29 13:05:00"}])
+        self.assertEqual(told(pandas.DataFrame({"n": pandas.array([3, None], dtype="Int64")})), [{"n": 3}, {"n": None}])
+        with self.assertRaisesRegex(rldp.Error, 'column "wait" holds timedelta'):
+            told(pandas.DataFrame({"wait": pandas.to_timedelta([1], unit="s")}))
+        with self.assertRaisesRegex(rldp.Error, 'column "photo" holds bytes'):
+            told(pandas.DataFrame({"photo": [b"x"]}))
+        with self.assertRaisesRegex(rldp.Error, 'two columns are called "a"'):
+            told(pandas.DataFrame([[1, 2]], columns=["a", "a"]))
+
+    @needs("polars")
+    def test_polars(self):
+        import polars
+        self.assertEqual(told(polars.DataFrame(ROWS)), TOLD)
+        self.assertEqual(told(polars.LazyFrame(ROWS).filter(polars.col("id") == 2)), TOLD[1:])
+        self.assertEqual(told(polars.DataFrame({"tags": [["a", "b"]]})), [{"tags": ["a", "b"]}])
+        for kind in ({"x": [{"y": 1}]}, {"x": [b"z"]}, {"x": [datetime.timedelta(1)]}):
+            with self.assertRaisesRegex(rldp.Error, 'column "x" holds '):
+                told(polars.DataFrame(kind))
+
+    @needs("pyarrow")
+    def test_arrow_and_its_files(self):
+        import pyarrow
+        import pyarrow.feather
+        import pyarrow.parquet
+        table = pyarrow.Table.from_pylist(ROWS)
+        self.assertEqual(told(table), TOLD)
+        pyarrow.parquet.write_table(table, self.path("a.parquet"))
+        pyarrow.feather.write_feather(table, self.path("a.feather"))
+        self.assertEqual(told(self.path("a.parquet")), TOLD)
+        self.assertEqual(told(str(self.path("a.feather"))), TOLD)
+        pyarrow.parquet.write_table(pyarrow.table({"at": [{"x": 1}]}), self.path("b.parquet"))
+        with self.assertRaisesRegex(rldp.Error, 'column "at" holds struct'):
+            told(self.path("b.parquet"))
+        self.path("c.parquet").write_bytes(b"no Parquet")
+        with self.assertRaisesRegex(rldp.Error, "c.parquet: can't be read: "):
+            told(self.path("c.parquet"))
+
+    @needs("pyarrow")
+    def test_conversations_of_arrow(self):
+        import pyarrow
+        talk = [{"role": "user", "content": "Why?"}]
+        self.assertEqual(told(pyarrow.Table.from_pylist([{"messages": talk}])), [{"messages": talk}])
+
+    @needs("openpyxl")
+    def test_excel(self):
+        import openpyxl
+        book = openpyxl.Workbook()
+        for row in (["id", "town"], [1, "Graz"], [None, None], [2, None]):
+            book.active.append(row)
+        book.save(self.path("a.xlsx"))
+        self.assertEqual(told(self.path("a.xlsx")), [{"id": 1, "town": "Graz"}, {"id": 2, "town": None}])
+        openpyxl.Workbook().save(self.path("b.xlsx"))
+        with self.assertRaisesRegex(rldp.Error, "the first row of the first sheet has to name every column"):
+            told(self.path("b.xlsx"))
+
+    @needs("duckdb", "pyarrow")
+    def test_duckdb(self):
+        import duckdb
+        self.assertEqual(told(duckdb.sql("select 1 as id, 'Graz' as town union all select 2, null order by id")),
+                         [{"id": 1, "town": "Graz"}, {"id": 2, "town": None}])
+
+    @needs("datasets")
+    def test_datasets(self):
+        import datasets
+        rows = datasets.Dataset.from_list([{"id": 1, "town": "Graz"}, {"id": 2, "town": None}])
+        self.assertEqual(told(rows), [{"id": 1, "town": "Graz"}, {"id": 2, "town": None}])
+        with self.assertRaisesRegex(rldp.Error, "several splits"):
+            told(datasets.DatasetDict({"train": rows}))
