@@ -43,41 +43,65 @@ constexpr std::string_view stones =
     {"column": "y", "number": [0, 58.9], "step": 0.01, "required": true},
     {"column": "z", "number": [0, 31.8], "step": 0.01, "required": true}]})~";
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define RLDP_WITH_FMA __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512")))
-#else
-#define RLDP_WITH_FMA
-#endif
+using floats_4 = float __attribute__((vector_size(16)));
+using floats_8 = float __attribute__((vector_size(32)));
+using floats_16 = float __attribute__((vector_size(64)));
 
-/// Multiplications and additions that wait for nothing but each other, in so many registers of 8 floats.
-template <int Floats>
-RLDP_WITH_FMA double multiply_on(std::int64_t times, float by) {
-    float sums[Floats] = {};
+/// Multiplications and additions that wait for nothing but each other, in twelve registers.
+template <class Vector>
+[[gnu::always_inline]] inline float multiply_vectors(std::int64_t times, float by) {
+    Vector sums[12] = {};
     for (std::int64_t i = 0; i < times; ++i)
-        for (float& sum : sums) sum = sum * by + 1e-3F;
-    double all = 0;
-    for (const float sum : sums) all += sum;
+#pragma GCC unroll 12
+        for (auto& sum : sums) sum = sum * by + 1e-3F;
+    float all = 0;
+    for (const auto& sum : sums) all += sum[0];
     return all;
 }
 
+using multiplier = float (*)(std::int64_t times, float by);
+struct unit {
+    multiplier work;
+    int lanes;
+};
+float multiply_plain(std::int64_t times, float by) {
+    return multiply_vectors<floats_4>(times, by);
+}
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+[[gnu::target("arch=x86-64-v3"), gnu::optimize("O3")]] float multiply_8(std::int64_t times, float by) {
+    return multiply_vectors<floats_8>(times, by);
+}
+[[gnu::target("arch=x86-64-v4"), gnu::optimize("O3")]] float multiply_16(std::int64_t times, float by) {
+    return multiply_vectors<floats_16>(times, by);
+}
+unit find_unit() {
+    if (__builtin_cpu_supports("x86-64-v4")) return {multiply_16, 16};
+    if (__builtin_cpu_supports("x86-64-v3")) return {multiply_8, 8};
+    return {multiply_plain, 4};
+}
+#else
+unit find_unit() {
+    return {multiply_plain, 4};
+}
+#endif
+
 /// 10^9 a second of one thread, while all compute.
 double measure_multiplications(int threads) {
-    constexpr std::int64_t times = 20'000'000;
+    constexpr std::int64_t times = 30'000'000;
+    const auto with = find_unit();
     std::vector<double> best(static_cast<std::size_t>(threads));
-    std::atomic<double> sink = 0;
-    std::vector<std::jthread> all;
-    for (auto& rate : best)
-        all.emplace_back([&rate, &sink] {
-            for (int i = 0; i < 3; ++i) {
-                const auto one = clock_type::now();
-                sink = multiply_on<96>(times, 0.5F);
-                rate = std::max(rate, 96e-9 * times / seconds_since(one));
-                const auto other = clock_type::now();
-                sink = multiply_on<192>(times, 0.5F);
-                rate = std::max(rate, 192e-9 * times / seconds_since(other));
-            }
-        });
-    all.clear();
+    std::atomic<float> sink = 0;
+    {
+        std::vector<std::jthread> all;
+        for (auto& rate : best)
+            all.emplace_back([&rate, &sink, with] {
+                for (int i = 0; i < 3; ++i) {
+                    const auto begin = clock_type::now();
+                    sink = with.work(times, 0.5F);
+                    rate = std::max(rate, 12e-9 * with.lanes * times / seconds_since(begin));
+                }
+            });
+    }
     return *std::min_element(best.begin(), best.end());
 }
 

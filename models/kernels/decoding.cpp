@@ -103,8 +103,8 @@ void panel_matrix::add_product(const float* x, std::int64_t x_stride, std::int64
     auto* const floats = memory.data_ptr<float>();
     for (std::int64_t panel = 0; panel * width < rows_; ++panel) {
         if (!held) read_panel(panel, floats);
-        decoding_kernels::chosen().add_panel(x, x_stride, count, held ? floats + panel * width * columns_ : floats, columns_,
-                           y + panel * width, y_stride);
+        decoding_kernels::chosen().add_panel(x, x_stride, count, held ? floats + panel * width * columns_ : floats,
+                                             columns_, y + panel * width, y_stride);
     }
 }
 

@@ -348,7 +348,8 @@ class row_planner::state {
                           .around = std::move(around),
                           .is_text = std::holds_alternative<data::text_type>(declared.type),
                           .decimal_comma = rule != how.columns.end() && rule->second.decimal_comma,
-                          .examples = std::move(listed)});
+                          .examples = std::move(listed),
+                          .after = common.after});
         if (!can_spell(out->values)) refuse_column(how, declared.name, "the model's tokens spell none of its values");
         return out;
     }
@@ -378,8 +379,18 @@ class row_planner::state {
         const std::string* before = &out.opening_text;
         for (auto& slot : out.slots) {
             if (!slot.after_text.empty()) slot.after = encode_after(*before, *slot.of, slot.after_text);
+            find_ending(slot);
             before = &slot.after_text;
         }
+    }
+
+    /// A text's own words end it, where it has any: what is given behind them has no part in how long it gets.
+    void find_ending(value_slot& slot) const {
+        const auto& own = slot.of->after;
+        const bool has_words = std::any_of(own.begin(), own.end(), is_word_byte);
+        const auto enough = has_words ? own.size() : slot.after_text.size();
+        while (slot.ending < slot.after.size() && slot.ending_text.size() < enough)
+            slot.ending_text += table_->tokens.spell(slot.after[slot.ending++]);
     }
 
     /// Tokens of given words as they are cut behind a value that stands behind `before`; where no cut falls there, the

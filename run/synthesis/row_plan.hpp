@@ -31,6 +31,7 @@ struct column_values {
     bool is_text = false;                    ///< ends where the words that follow come first
     bool decimal_comma = false;              ///< of cells
     std::vector<std::string> examples = {};  ///< what may be told
+    std::string after = {};                  ///< words that always follow
 };
 
 /// Where a value is chosen, and the words that follow it; a token of the value ends where the value ends at the latest.
@@ -38,6 +39,8 @@ struct value_slot {
     std::shared_ptr<const column_values> of;
     std::string after_text;                ///< up to the next slot
     std::vector<std::int32_t> after = {};  ///< its tokens; empty behind the last slot where nothing follows
+    std::size_t ending = 0;                ///< how many of those end a free text; the others are given then
+    std::string ending_text = {};
 };
 
 /// What all rows of a table have in common.

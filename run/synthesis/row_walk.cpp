@@ -56,6 +56,14 @@ void row_walk::take(std::int32_t token) {
     readings_ = std::move(next);
     value_ += bytes;
     may_end_ = false;
+    if (slot.of->is_text) {
+        const auto ended =
+            std::find_if(readings_.begin(), readings_.end(), [&](const auto& one) { return one.words >= slot.ending; });
+        if (ended != readings_.end()) {
+            readings_ = {*ended};
+            at_.clear();
+        }
+    }
     const auto whole = std::find_if(readings_.begin(), readings_.end(),
                                     [&](const auto& one) { return one.words == slot.after.size(); });
     if (whole != readings_.end()) {
@@ -111,7 +119,7 @@ std::optional<std::vector<std::string>> row_walk::cells() const {
         }
         const auto& around = *slot.of->around;
         auto value = told.substr(around.before.size(), told.size() - around.before.size() - around.after.size());
-        if (slot.of->is_text && (told + slot.after_text).find(slot.after_text) != told.size()) return std::nullopt;
+        if (slot.of->is_text && (told + slot.ending_text).find(slot.ending_text) != told.size()) return std::nullopt;
         if (slot.of->decimal_comma) std::replace(value.begin(), value.end(), '.', ',');
         out[slot.of->column] = std::move(value);
     }

@@ -133,7 +133,7 @@ TEST_CASE("decoding says what full forward passes say, of every family", "[decod
             const auto vocab = s.model->config().vocab;
             const auto beginning =
                 seed % 3 == 0 ? token_list{} : random_texts(random, vocab, 1, seed == 4 ? 70 : 5, {})[0];
-            check_decoding(s, beginning, random_texts(random, vocab, 7, 90, beginning), 1e-5);
+            check_decoding(s, beginning, random_texts(random, vocab, 7, 90, beginning), 2e-4);
         }
 }
 

@@ -193,6 +193,26 @@ TEST_CASE("given cells are words like the template's own") {
     CHECK(has(row.text(), "Stay of 1 day. weight: unknown."));
 }
 
+TEST_CASE("what is given behind a text has no part in its end") {
+    const bytes words;
+    const auto how = R"~({"opening": "It", "clause": "Said: {value} (end)", "schema": [
+        {"column": "a", "text": 9}, {"column": "b", "text": 40}]})~";
+    const auto plan = plan_of(how, words, {{"b", "and much more"}});
+    REQUIRE(plan.slots.size() == 1);
+    CHECK(plan.slots[0].ending_text == " (end)");
+    token_lists known(plan.table->tokens);
+    row_walk row(plan);
+    for (const char c : std::string(" x (end)")) row.take(static_cast<std::uint8_t>(c));
+    for (const char c : std::string(" Said: and much more (end)")) {
+        const auto view = row.look(known);
+        REQUIRE(view.what == row_walk::need::given);
+        REQUIRE(view.token == static_cast<std::uint8_t>(c));
+        row.take(view.token);
+    }
+    REQUIRE(row.over());
+    CHECK(row.cells() == std::vector<std::string>{"x", "and much more"});
+}
+
 TEST_CASE("a type of which no short value is there can be planned") {
     const bytes words;
     for (const std::string type :
@@ -569,8 +589,9 @@ TEST_CASE("a table is filled where its cells are empty") {
     threads.threads = 3;
     threads.batch = 2;
     CHECK(from.write(threads) == written);
-    const auto other = from.write(like("kind\n\n\"\"\nA\n"));
+    const auto other = from.write(like("kind\nA\nAB\n"));
     CHECK(other.substr(0, other.find('\n')) == written.substr(0, written.find('\n')));
+    CHECK(std::count(other.begin(), other.end(), '\n') == 3);
     // Every cell is looked at before anything is made.
     const auto said = [&](const std::string& text) { return refusal([&] { synthesize(like(text), {}); }); };
     CHECK(has(said("kind\nA\nC\n"), "like.csv:3: kind=C: must be one of 5 values"));
@@ -580,7 +601,7 @@ TEST_CASE("a table is filled where its cells are empty") {
     CHECK(has(said("age\n?\n"), "age=?: must be"));
     CHECK(has(said("days\n0.5\n"), "days=0.5: must be"));
     CHECK(has(said("note\nfar too long for it\n"), "text of 12 characters at most"));
-    CHECK(has(said("sort\n\"\"\n"), "no such column; there are sex, kind, age"));
+    CHECK(has(said("sort,kind\n,A\n"), "no such column; there are sex, kind, age"));
     CHECK(has(said("kind\n"), "has no rows"));
     auto both = like(part);
     both.given = {{"kind", "AB"}};
