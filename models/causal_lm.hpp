@@ -95,6 +95,9 @@ class causal_lm {
     const model_config& config() const { return config_; }
     std::int64_t parameters() const;  ///< count of the base's numbers
     bool is_quantized() const { return !weights_.blocks.empty(); }
+    const base_weights& weights() const { return weights_; }
+    /// Of the vocabulary, [V, width].
+    weight_matrix head() const;
 
     /// Logits [b, T, V] in the base's dtype; `adapter` is the flat vector [D] for `layout`, or both are null.
     /// Differentiable in the adapter, where it asks for it, by autograd alone.
@@ -149,7 +152,6 @@ class causal_lm {
     /// The model that an adapter which holds whole tensors stands for; null for any other.
     std::shared_ptr<const causal_lm> stood_for(const lora_layout* layout, const at::Tensor* adapter) const;
     at::TensorOptions options() const;
-    weight_matrix head() const;
     at::Tensor compute_logits(const at::Tensor& normed) const;
     layer_kind make_layer_kind(bool sliding, const at::Tensor& positions, std::int64_t length) const;
     at::Tensor on_device(const at::Tensor& ids) const;

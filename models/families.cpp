@@ -10,9 +10,6 @@
 
 namespace rldp::models {
 
-namespace {
-
-// The module of a role in one block, with its weights.
 linear find_linear(const model_config& config, const base_weights& weights, std::int64_t layer,
                    const std::string& role) {
     for (const auto& module : block_modules(config, layer)) {
@@ -25,8 +22,6 @@ linear find_linear(const model_config& config, const base_weights& weights, std:
     }
     bug("no module of role " + role);
 }
-
-}  // namespace
 
 std::shared_ptr<causal_lm> make_family(const model_config& config, base_weights weights) {
     if (config.model_type == "gpt2") return std::make_shared<gpt2>(config, std::move(weights));

@@ -14,6 +14,10 @@ namespace rldp::models {
 /// The model of config.model_type; the weights are those of base_tensors(config), checked by the caller.
 std::shared_ptr<causal_lm> make_family(const model_config& config, base_weights weights);
 
+/// The module of a role in one block, with its weights.
+linear find_linear(const model_config& config, const base_weights& weights, std::int64_t layer,
+                   const std::string& role);
+
 class gpt2 final : public causal_lm {
   public:
     gpt2(const model_config& config, base_weights weights);

@@ -50,15 +50,12 @@ std::shared_ptr<const data::chat_template> load_chat_template(const config::read
 }  // namespace
 
 data::source public_source(const config::reading_spec& spec) {
-    // Made-up rows have the private ones' codes.
-    const auto codes = is_of_template(*spec.public_path) && !is_synthetic(spec.data.path)
-                           ? data::find_code_book_path(private_source(spec))
-                           : spec.data.ids_mapping;
     return {.path = *spec.public_path,
-            .ids_mapping = codes,
+            .ids_mapping = spec.data.ids_mapping,
             .narrative = spec.data.narrative,
             .group = std::nullopt,
             .made_up_seed = 2,  // not the rows that are trained on
+            .table = spec.data.path,
             .chat = load_chat_template(spec)};
 }
 

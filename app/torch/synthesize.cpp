@@ -16,6 +16,7 @@
 #include "eval/tables/report/report.hpp"
 #include "monitor/terminal/live_line.hpp"
 #include "run/judge/judge.hpp"
+#include "run/model_files.hpp"
 #include "run/signals.hpp"
 #include "run/synthesis/synthesis.hpp"
 
@@ -42,13 +43,18 @@ actors::given_cells read_given(const std::vector<std::string>& where) {
     return out;
 }
 
-std::string describe_progress(const actors::synthesis_progress& made, std::int64_t of) {
-    return fmt::format("rows {} of {}", made.rows, of);
+std::string describe_progress(const actors::synthesis_progress& made) {
+    const auto left = made.seconds_left;
+    const auto time = left < 120    ? fmt::format("{:.0f} s", left)
+                      : left < 7200 ? fmt::format("{:.0f} min", left / 60)
+                                    : fmt::format("{:.0f} h", left / 3600);
+    return fmt::format("rows {} of {}{}", made.rows, made.of, left > 0 ? ", some " + time + " left" : "");
 }
 
 /// Why there is no report unless one is asked for; empty where there shall be one.
 std::string refuse_report(const synthesize_arguments& given) {
     if (!given.where.empty()) return "--where makes a part of the table, which is not like the whole";
+    if (given.asked.like) return "--like keeps cells that were not made up";
     if (!actors::is_owners(given.run)) return "trusted/ is not here, and a report reads real records";
     return {};
 }
@@ -80,18 +86,16 @@ void print_report(const made_report& of) {
 }
 
 void print_result(const synthesize_arguments& given, const actors::synthesis_result& made, const made_report& report) {
-    const auto fresh = std::max<std::int64_t>(0, made.made.rows - made.begun_with);
+    const auto fresh = made.rows - made.begun_with;
     const auto per_second = made.seconds > 0 ? static_cast<double>(fresh) / made.seconds : 0;
-    // Batches are made whole: the rows beyond the last that is asked for are not counted as drawn again.
-    const auto batches = (made.made.rows + given.asked.batch - 1) / given.asked.batch * given.asked.batch;
-    const auto again =
-        std::max<std::int64_t>(0, made.made.drawn - std::max<std::int64_t>(0, batches - made.begun_with));
+    const auto again = made.finished ? made.counts.drawn - made.counts.rows : 0;
     if (given.json) {
-        say("{}\n", nlohmann::ordered_json{{"rows", made.made.rows},
+        say("{}\n", nlohmann::ordered_json{{"rows", made.rows},
                                            {"finished", made.finished},
                                            {"drawn_again", again},
-                                           {"chosen_tokens", made.made.chosen},
-                                           {"given_tokens", made.made.given},
+                                           {"cut", made.counts.cut},
+                                           {"chosen_tokens", made.counts.chosen},
+                                           {"given_tokens", made.counts.given},
                                            {"tokens_per_row", made.row_tokens},
                                            {"seconds", made.seconds},
                                            {"report", report.page.empty() ? nlohmann::ordered_json(nullptr)
@@ -100,14 +104,18 @@ void print_result(const synthesize_arguments& given, const actors::synthesis_res
         return;
     }
     if (made.finished) {
-        say("wrote {}: {} rows of some {} tokens, {:.0f} a second; drawn again: {}. It costs no ε: public/ alone was "
-            "read\n",
-            given.out, made.made.rows, made.row_tokens, per_second, again);
+        const auto cut = made.counts.cut > 0
+                             ? fmt::format("; cut where no more tokens are allowed: {}", made.counts.cut)
+                             : std::string();
+        say("wrote {}: {} rows of some {} tokens, {:.0f} a second; drawn again: {}{}. {}\n", given.out, made.rows,
+            made.row_tokens, per_second, again, cut,
+            given.asked.like ? "It is as private as " + given.asked.like->string() + ", whose cells it holds"
+                             : std::string("It costs no ε: public/ alone was read"));
         print_report(report);
-        return;
+    } else {
+        say("stopped with {} rows; they wait in {}. The same call with --resume goes on\n", made.rows,
+            made.waiting.string());
     }
-    say("stopped with {} rows; they wait in {}. The same call with --resume goes on\n", made.made.rows,
-        made.waiting.string());
 }
 
 /// Until a signal stops it, behind which signals end the process again.
@@ -117,12 +125,12 @@ actors::synthesis_result make_rows(const actors::synthesis_request& asked) {
     signals.on_signal([&] { stopped = true; });
     monitor::live_line line;
     return actors::synthesize(
-        asked, {.loading = monitor::loading_line(),
-                .progress =
-                    [&](const auto& made) {
-                        line.show([text = describe_progress(made, asked.rows)](std::size_t) { return text; });
-                    },
-                .stop = [&] { return stopped.load(); }});
+        asked,
+        {.loading = monitor::loading_line(),
+         .progress =
+             [&](const auto& made) { line.show([text = describe_progress(made)](std::size_t) { return text; }); },
+         .stop = [&] { return stopped.load(); },
+         .read_chat_template = [](const auto& model) { return actors::read_chat_template(model); }});
 }
 
 int synthesize(const synthesize_arguments& given) {
@@ -150,19 +158,25 @@ void add_synthesize(CLI::App& program, action& chosen) {
     auto given = std::make_shared<synthesize_arguments>();
     auto& asked = given->asked;
     command->add_option("run", given->run, "a run's directory; its public/ is enough")->required();
-    command->add_option("--rows", asked.rows, "how many")->required();
-    command->add_option("--out", given->out, "table to write: .csv, .tsv or .jsonl, packed where .gz or .zst follows")
+    auto* rows = command->add_option_group("rows")->require_option(1);
+    rows->add_option("--rows", asked.rows, "how many");
+    rows->add_option("--like", asked.like, "a table, CSV, each of whose rows is filled where a cell is empty");
+    command
+        ->add_option("--out", given->out,
+                     "what to write: .csv, .tsv or .jsonl, of texts .jsonl or .txt, packed where .gz or .zst follows")
         ->required();
     command->add_option("--model", given->model, "directory of the base that the run fine-tuned");
     command->add_option("--where", given->where, "COLUMN=VALUE that every row shall have; repeatable")
         ->allow_extra_args(false);
+    command->add_option("--questions", asked.questions, "of a run on conversations: how many, each with its answer")
+        ->capture_default_str();
     command->add_option("--seed", given->seed, "of the draws: the same rows for the same seed")->capture_default_str();
     command->add_option("--temperature", asked.how.temperature, "below 1 likelier values, 0 the likeliest row alone")
         ->capture_default_str();
-    command->add_option("--batch", asked.batch, "rows that are computed together; memory grows with it")
+    command->add_option("--batch", asked.batch, "rows of a thread that are computed together; memory grows with it")
         ->check(CLI::Range(1, 4096))
         ->capture_default_str();
-    command->add_option("--threads", given->threads, "batches at once (default: as many as there are processors)")
+    command->add_option("--threads", given->threads, "how many (default: as many as there are processors)")
         ->check(CLI::Range(1, 1024));
     command->add_flag("--resume", asked.resume, "go on with what a stopped call left in OUT.partial");
     command->add_flag("--report", given->report,

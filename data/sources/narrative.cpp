@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <initializer_list>
 
 #include "base/error.hpp"
@@ -143,6 +144,27 @@ void read_columns(const node& root, row_template& out) {
     }
 }
 
+std::vector<double> read_rows_per_person(const node& root, const row_template& how) {
+    constexpr std::size_t most = 1000;
+    const auto place = root.place("rows_per_person");
+    if (!how.schema) refuse(place + "is of made-up rows, which need a \"schema\"");
+    if (std::any_of(how.schema->begin(), how.schema->end(), [](const auto& one) { return one.name == "person"; }))
+        refuse(place + "the schema has a column \"person\", as the one of made-up keys is called");
+    const auto& written = root.at("rows_per_person");
+    const bool numbers =
+        written.is_array() && !written.empty() && written.size() <= most &&
+        std::all_of(written.begin(), written.end(), [](const auto& one) {
+            return one.is_number() && one.template get<double>() >= 0 && one.template get<double>() <= 1;
+        });
+    if (!numbers) refuse(fmt::format("{}must be a list of shares from 0 to 1, {} at most", place, most));
+    auto out = written.get<std::vector<double>>();
+    double sum = 0;
+    for (const auto share : out) sum += share;
+    constexpr double near = 1e-6;
+    if (std::abs(sum - 1) > near) refuse(fmt::format("{}the shares sum to {:.6g}, not to 1", place, sum));
+    return out;
+}
+
 /// That it names no column that is not told, and that no rule is without effect.
 void check_schema(const row_template& how) {
     if (!how.schema) return;
@@ -217,7 +239,7 @@ row_template parse_template(const std::string& text, const std::string& file) {
     const auto value = parse_json(checked_text(text, file), file);
     const node root(value, file, "");
     root.allow_only({"record", "person", "leave_out", "only_named", "opening", "missing", "unknown", "clause", "values",
-                     "columns", "schema", "sensitive", "target", "rules"});
+                     "columns", "schema", "rows_per_person", "sensitive", "target", "rules"});
     row_template out;
     out.file = file;
     out.record = root.text("record");
@@ -230,6 +252,7 @@ row_template parse_template(const std::string& text, const std::string& file) {
     out.clause = root.clause("clause", any_value).value_or(*pattern::parse("{label} is {value}.", any_value));
     if (root.has("schema")) out.schema = read_schema(root.at("schema"), file);
     if (root.has("columns")) read_columns(root, out);
+    if (root.has("rows_per_person")) out.rows_per_person = read_rows_per_person(root, out);
     check_schema(out);
     read_questions(root, out);
     return out;

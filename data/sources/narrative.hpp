@@ -55,9 +55,9 @@ struct column_rule {
 /// Template keys: "record", "person", "leave_out", "only_named", "opening", "missing", "unknown", "clause", "values"
 /// (named word lists) and "columns": {name: {"label", "clause", "values" (word list or its name), "sentences", "codes",
 /// "count" {"zero", "one", "many"}, "range", "decimal" (","; numbers are told with a point)}} and "schema"
-/// (see read_schema), with which "sensitive", "target" and "rules" (read_rules) say what a report on a made-up table
-/// asks. Columns of the table that it does not name read through "clause", or are left out. With a schema
-/// its columns are told, in its order, and no others.
+/// (see read_schema), with it "rows_per_person": [SHARE of persons with 1 row, with 2, …], and "sensitive", "target"
+/// and "rules" (read_rules), which say what a report on a made-up table asks. Columns of the table that it does not
+/// name read through "clause", or are left out. With a schema its columns are told, in its order, and no others.
 struct row_template {
     std::string file;
     std::optional<std::string> record;  ///< key of the row; never verbalised
@@ -70,6 +70,7 @@ struct row_template {
     pattern clause;
     std::map<std::string, column_rule, std::less<>> columns;
     std::optional<std::vector<column_schema>> schema = {};
+    std::vector<double> rows_per_person = {};  ///< shares of made-up persons with 1, 2, … rows, which sum to 1; or none
     std::vector<std::string> sensitive = {};  ///< columns that nobody shall infer of somebody
     std::optional<std::string> target = {};   ///< column that a classifier is to tell
     std::vector<table_rule> rules = {};

@@ -332,8 +332,11 @@ std::optional<std::string> find_code_book_path(const source& from) {
 }
 
 std::optional<code_book> load_code_book(const source& from) {
-    if (is_made_up(from.path) && !from.ids_mapping) return synthetic_code_book();
-    const auto path = find_code_book_path(from);
+    auto table = from;
+    if (is_of_template(from.path)) table.path = from.table;
+    if (is_synthetic(table.path) && !from.ids_mapping) return synthetic_code_book();
+    if (table.path.empty() && !from.ids_mapping) return std::nullopt;
+    const auto path = find_code_book_path(table);
     return path ? std::optional(read_code_book(*path)) : std::nullopt;
 }
 

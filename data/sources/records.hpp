@@ -29,6 +29,7 @@ struct source {        ///< where the records come from; see config::data_sectio
     std::optional<std::string> narrative;  ///< path of the template
     std::optional<std::string> group;      ///< key column of the unit; absent: every record is a unit
     std::uint64_t made_up_seed = 1;        ///< which made-up table
+    std::string table = {};                ///< of "template:N": the path of the table that has the same codes
     /// Of JSON lines that hold conversations: how the model writes them.
     std::shared_ptr<const chat_template> chat = {};
 };

@@ -150,4 +150,15 @@ void write_table(const std::filesystem::path& path, const row_template& how, con
     });
 }
 
+void write_lines(const std::filesystem::path& path, const line_source& lines) {
+    write_in_parts(path, [&](const part_writer& write) {
+        const auto pack = make_packer(name_of_file(path).packed, write);
+        lines([&](std::string_view line) {
+            pack->add(line);
+            pack->add("\n");
+        });
+        pack->finish();
+    });
+}
+
 }  // namespace rldp::data

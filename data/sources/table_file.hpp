@@ -20,4 +20,8 @@ using row_source = std::function<void(const std::function<void(const std::vector
 /// and a missing value is null. Errors: as write_file.
 void write_table(const std::filesystem::path& path, const row_template& how, const row_source& rows);
 
+/// Lines, whole or not at all, packed as the name says. Errors: as write_file.
+using line_source = std::function<void(const std::function<void(std::string_view line)>& add)>;
+void write_lines(const std::filesystem::path& path, const line_source& lines);
+
 }  // namespace rldp::data

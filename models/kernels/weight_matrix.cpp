@@ -151,4 +151,9 @@ at::Tensor weight_matrix::look_up(const at::Tensor& ids) const {
     return out.to(type_).view(shape);
 }
 
+void weight_matrix::read_rows(std::int64_t first, std::int64_t count, float* out) const {
+    if (blocks_) return blocks_->read_rows(first_row_ + first, count, out);
+    at::from_blob(out, {count, columns()}, at::kFloat).copy_(numbers_.narrow(0, first, count));
+}
+
 }  // namespace rldp::models

@@ -38,6 +38,8 @@ class weight_matrix {
     void pull_back_onto(at::Tensor& sum, const at::Tensor& g) const;
     /// Rows `ids` [...] int64 of blocks, [..., columns].
     at::Tensor look_up(const at::Tensor& ids) const;
+    /// Rows [first, first + count) as they are held, in float32, [count, columns].
+    void read_rows(std::int64_t first, std::int64_t count, float* out) const;
 
   private:
     /// Calls use(first, count, tile) with W's rows in order, as numbers. How they are cut depends on W alone.

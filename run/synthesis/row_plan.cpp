@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
+#include <utility>
 #include <variant>
 
 #include "base/error.hpp"
@@ -14,18 +16,14 @@
 
 namespace rldp::actors {
 
-namespace {
+namespace planned_columns {
 
 /// How one column is told: clauses that are known whole, and the frame around every other value.
 struct told_column {
     std::vector<std::pair<std::string, std::string>> listed;  ///< clause, cell
-    std::optional<value_slot::frame> frame;
+    std::optional<column_values::frame> frame;
     std::shared_ptr<const data::part> values;  ///< within the frame
 };
-
-[[noreturn]] void refuse_column(const data::row_template& how, const std::string& column, const std::string& what) {
-    refuse(fmt::format("{}: column \"{}\": {}", how.file, column, what));
-}
 
 /// Tells cells of one column, as the whole template would.
 class column_teller {
@@ -56,6 +54,26 @@ class column_teller {
     std::string name_;
     data::row_template how_;
 };
+
+/// What is known of a column, once it is asked for.
+struct column_state {
+    column_state(const data::row_template& how, const data::column_schema& column) : teller(how, column) {}
+    column_teller teller;
+    std::optional<told_column> told = {};
+    std::shared_ptr<const column_values> apart, behind_blank;
+};
+
+}  // namespace planned_columns
+
+namespace {
+
+using planned_columns::column_state;
+using planned_columns::column_teller;
+using planned_columns::told_column;
+
+[[noreturn]] void refuse_column(const data::row_template& how, const std::string& column, const std::string& what) {
+    refuse(fmt::format("{}: column \"{}\": {}", how.file, column, what));
+}
 
 /// The cells of a column of which there are few enough; none where they are not listed.
 std::optional<std::vector<std::string>> list_cells(const data::column_type& type) {
@@ -149,13 +167,13 @@ void find_frame(const data::row_template& how, const data::column_schema& column
     out.frame = {clause.substr(0, values[0].begin), clause.substr(values[0].end)};
 }
 
-told_column tell_column(const data::row_template& how, const data::column_schema& column,
-                        const std::optional<std::string>& given) {
-    const column_teller teller(how, column);
-    if (given) return {{{teller.tell(*given), *given}}, {}, {}};
+told_column tell_column(const data::row_template& how, const data::column_schema& column, const column_teller& teller) {
     told_column out;
     const auto rule = how.columns.find(column.name);
     const auto* own = rule != how.columns.end() ? &rule->second : nullptr;
+    const auto* number = std::get_if<data::number_type>(&column.type);
+    if (own != nullptr && own->count && number != nullptr && (number->range.decimals > 0 || number->range.low < 0))
+        refuse_column(how, column.name, "its rule \"count\" tells whole numbers from 0 on; declare it so");
     auto cells = list_cells(column.type);
     if (!cells) {
         cells = list_exceptions(column, own);
@@ -183,7 +201,7 @@ bool is_word_byte(char c) {
 }
 
 /// What all ways to tell the column begin and end with: those words are given. They are cut where words are.
-value_slot::frame find_common(const told_column& column) {
+column_values::frame find_common(const told_column& column) {
     const auto& first = column.listed.empty() ? column.frame->before : column.listed.front().first;
     std::string_view before = first;
     std::string_view after = column.frame ? std::string_view(column.frame->after) : std::string_view(first);
@@ -218,80 +236,85 @@ data::vocabulary read_vocabulary(const models::tokenizer& words) {
     return data::vocabulary(std::move(spelled));
 }
 
-/// Tokens of given words as they are cut behind `before`; where no cut falls there, the longest that fit.
-std::vector<std::int32_t> encode_after(const row_plan& plan, const models::tokenizer& words,
-                                       const std::vector<std::string>& examples, const std::string& text) {
-    for (const auto& before : examples) {
-        const auto ids = words.encode(before + text);
-        const auto ends = models::token_ends(words, before + text, ids);
-        if (!ends) continue;
-        std::vector<std::int32_t> out;
-        for (std::size_t i = 1; i < ids.size(); ++i)
-            if ((*ends)[i - 1] >= before.size() && !plan.tokens.spell(ids[i]).empty()) out.push_back(ids[i]);
-        if (spell_all(plan.tokens, out) == text) return out;
+/// Whether the text is one of the column's values, spelled as those that are drawn.
+bool admits(const data::column_schema& column, bool decimal_comma, std::string cell) {
+    if (!std::holds_alternative<data::number_type>(column.type) &&
+        !std::holds_alternative<data::text_type>(column.type))
+        return data::conforms(cell, column.type);
+    if (decimal_comma) {
+        if (cell.find('.') != std::string::npos) return false;
+        std::replace(cell.begin(), cell.end(), ',', '.');
     }
-    std::vector<std::int32_t> out;
-    for (std::string_view rest = text; !rest.empty();) {
-        const data::language whole({{data::make_words({std::string(rest)})}});
-        std::int32_t best = -1;
-        for (const auto id : plan.tokens.admissible(whole, whole.begin()))
-            if (best < 0 || plan.tokens.spell(id).size() > plan.tokens.spell(best).size()) best = id;
-        if (best < 0) refuse(fmt::format("{}: the model's tokenizer can't spell \"{}\"", plan.how.file, text));
-        out.push_back(best);
-        rest.remove_prefix(plan.tokens.spell(best).size());
-    }
-    return out;
+    const auto spelled = make_values(column.type, {});
+    auto at = std::optional(spelled->begin());
+    for (const char c : cell)
+        if (at) at = spelled->next(*at, static_cast<std::uint8_t>(c));
+    return at && spelled->ends(*at);
 }
 
-/// Builds a plan column by column: words gather until a value is to be chosen.
-class planner {
+}  // namespace
+
+class row_planner::state {
   public:
-    planner(const data::row_template& how, const models::tokenizer& words)
-        : words_(words),
-          plan_{.how = how,
-                .columns = {},
-                .given = {},
-                .opening_text = {},
-                .opening = {},
-                .slots = {},
-                .tokens = read_vocabulary(words)},
-          pending_(how.opening) {
+    state(const data::row_template& how, const models::tokenizer& words, std::optional<std::int64_t> bos,
+          std::int64_t window)
+        : words_(words), bos_(bos), window_(window) {
+        auto table = table_plan{.how = how, .columns = {}, .tokens = read_vocabulary(words)};
         // Neither keys nor other columns are made.
-        plan_.how.record = plan_.how.person = std::nullopt;
-        plan_.how.leave_out.clear();
+        table.how.record = table.how.person = std::nullopt;
+        table.how.leave_out.clear();
+        for (const auto& column : *how.schema) table.columns.push_back(column.name);
+        table_ = std::make_shared<const table_plan>(std::move(table));
+        for (const auto& column : *table_->how.schema) columns_.emplace_back(table_->how, column);
     }
 
-    void add(const data::column_schema& column, const std::optional<std::string>& given) {
-        const auto told = tell_column(plan_.how, column, given);
-        plan_.columns.push_back(column.name);
-        if (begun_ || !pending_.empty()) pending_ += ' ';
-        begun_ = true;
-        if (told.listed.size() == 1 && !told.frame) {
-            plan_.given.emplace_back(told.listed.front().second);
-            pending_ += told.listed.front().first;
-            return;
+    const std::shared_ptr<const table_plan>& table() const { return table_; }
+
+    row_plan plan(const std::vector<std::optional<std::string>>& given) {
+        row_plan out{.table = table_, .given = given, .opening_text = {}, .opening = {}, .slots = {}};
+        require(given.size() == table_->columns.size(), "cells of another table");
+        auto pending = table_->how.opening;
+        for (std::size_t c = 0; c < given.size(); ++c) {
+            if (c > 0 || !pending.empty()) pending += ' ';
+            add(c, out, pending);
         }
-        plan_.given.emplace_back();
-        add_slot(column, told);
-    }
-
-    row_plan finish(std::optional<std::int64_t> bos, std::int64_t window) {
-        if (plan_.slots.empty()) refuse(plan_.how.file + ": every column is given; there is nothing to make");
-        close();
-        encode(bos);
-        check_room(window);
-        return std::move(plan_);
+        close(out, pending);
+        encode(out);
+        check_room(out);
+        return out;
     }
 
   private:
-    void add_slot(const data::column_schema& column, const told_column& told) {
+    void add(std::size_t c, row_plan& out, std::string& pending) {
+        auto& column = columns_[c];
+        const auto& declared = (*table_->how.schema)[c];
+        if (out.given[c]) {
+            pending += column.teller.tell(*out.given[c]);
+            return;
+        }
+        if (!column.told) column.told = tell_column(table_->how, declared, column.teller);
+        const auto& told = *column.told;
+        if (told.listed.size() == 1 && !told.frame) {
+            out.given[c] = told.listed.front().second;
+            pending += told.listed.front().first;
+            return;
+        }
         const auto common = find_common(told);
-        pending_ += common.before;
+        pending += common.before;
         // A blank goes to the value, but for one that nothing stands before.
-        const bool blank = pending_.ends_with(' ') && (pending_.size() > 1 || plan_.slots.empty());
-        if (blank) pending_.pop_back();
-        const std::string lead = blank ? " " : "";
-        close();
+        const bool blank = pending.ends_with(' ') && (pending.size() > 1 || out.slots.empty());
+        if (blank) pending.pop_back();
+        close(out, pending);
+        auto& values = blank ? column.behind_blank : column.apart;
+        if (!values) values = make_slot_values(c, told, common, blank ? " " : "");
+        out.slots.push_back({.of = values, .after_text = {}});
+        pending = common.after;
+    }
+
+    std::shared_ptr<const column_values> make_slot_values(std::size_t c, const told_column& told,
+                                                          const column_values::frame& common, const std::string& lead) {
+        const auto& how = table_->how;
+        const auto& declared = (*how.schema)[c];
         const auto inside = [&](std::string_view clause) {
             return lead + std::string(clause.substr(common.before.size(),
                                                     clause.size() - common.before.size() - common.after.size()));
@@ -304,7 +327,7 @@ class planner {
         }
         std::vector<data::part_chain> forms;
         if (!listed.empty()) forms.push_back({data::make_words(listed)});
-        std::optional<value_slot::frame> around;
+        std::optional<column_values::frame> around;
         if (told.frame) {
             around = {lead + told.frame->before.substr(common.before.size()),
                       told.frame->after.substr(0, told.frame->after.size() - common.after.size())};
@@ -315,51 +338,96 @@ class planner {
             forms.push_back(std::move(chain));
             listed.push_back(around->before + find_example(*told.values, {}) + around->after);
         }
-        const auto rule = plan_.how.columns.find(column.name);
-        plan_.slots.push_back({.column = plan_.columns.size() - 1,
-                               .values = data::language(std::move(forms)),
-                               .cells = std::move(cells),
-                               .around = std::move(around),
-                               .is_text = std::holds_alternative<data::text_type>(column.type),
-                               .decimal_comma = rule != plan_.how.columns.end() && rule->second.decimal_comma,
-                               .after_text = {}});
         listed.resize(std::min<std::size_t>(listed.size(), 3));
-        examples_.push_back(std::move(listed));
-        pending_ = common.after;
+        const auto rule = how.columns.find(declared.name);
+        auto out = std::make_shared<column_values>(
+            column_values{.number = known_++,
+                          .column = c,
+                          .values = data::language(std::move(forms)),
+                          .cells = std::move(cells),
+                          .around = std::move(around),
+                          .is_text = std::holds_alternative<data::text_type>(declared.type),
+                          .decimal_comma = rule != how.columns.end() && rule->second.decimal_comma,
+                          .examples = std::move(listed),
+                          .after = common.after});
+        if (!can_spell(out->values)) refuse_column(how, declared.name, "the model's tokens spell none of its values");
+        return out;
     }
 
     /// The words that gathered belong to what came before.
-    void close() {
-        auto& to = plan_.slots.empty() ? plan_.opening_text : plan_.slots.back().after_text;
-        to = std::exchange(pending_, {});
-        if (plan_.slots.empty() || !plan_.slots.back().is_text) return;
+    void close(row_plan& out, std::string& pending) const {
+        auto& to = out.slots.empty() ? out.opening_text : out.slots.back().after_text;
+        to = std::exchange(pending, {});
+        if (out.slots.empty() || !out.slots.back().of->is_text) return;
         // A full stop alone is in numbers and between sentences.
         if (std::none_of(to.begin(), to.end(), is_word_byte))
-            refuse_column(plan_.how, plan_.columns[plan_.slots.back().column],
+            refuse_column(table_->how, table_->columns[out.slots.back().of->column],
                           "it is free text, and no words tell where it ends; put some behind {value} in its clause, "
                           "such as \"{value} (end)\", or declare its type in the schema (docs/synthetic.md)");
     }
 
-    void encode(std::optional<std::int64_t> bos) {
-        auto ids = words_.encode(plan_.opening_text);
+    void encode(row_plan& out) {
+        auto ids = words_.encode(out.opening_text);
         // What a tokenizer puts behind a text does not stand within a row.
-        while (!ids.empty() && !plan_.opening_text.empty() && plan_.tokens.spell(ids.back()).empty()) ids.pop_back();
-        if (ids.empty() && !bos)
-            refuse(plan_.how.file +
+        while (!ids.empty() && !out.opening_text.empty() && table_->tokens.spell(ids.back()).empty()) ids.pop_back();
+        if (ids.empty() && !bos_)
+            refuse(table_->how.file +
                    ": a row begins with a value, and the model has no token to begin with; give the "
                    "template an \"opening\"");
-        if (ids.empty()) ids.push_back(static_cast<std::int32_t>(*bos));
-        plan_.opening = std::move(ids);
-        const std::string* before = &plan_.opening_text;
-        for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
-            auto& slot = plan_.slots[i];
-            if (!can_spell(slot.values))
-                refuse_column(plan_.how, plan_.columns[slot.column], "the model's tokens spell none of its values");
-            auto examples = examples_[i];
-            for (auto& one : examples) one = *before + one;
-            if (!slot.after_text.empty()) slot.after = encode_after(plan_, words_, examples, slot.after_text);
+        if (ids.empty()) ids.push_back(static_cast<std::int32_t>(*bos_));
+        out.opening = std::move(ids);
+        const std::string* before = &out.opening_text;
+        for (auto& slot : out.slots) {
+            if (!slot.after_text.empty()) slot.after = encode_after(*before, *slot.of, slot.after_text);
+            find_ending(slot);
             before = &slot.after_text;
         }
+    }
+
+    /// A text's own words end it, where it has any: what is given behind them has no part in how long it gets.
+    void find_ending(value_slot& slot) const {
+        const auto& own = slot.of->after;
+        const bool has_words = std::any_of(own.begin(), own.end(), is_word_byte);
+        const auto enough = has_words ? own.size() : slot.after_text.size();
+        while (slot.ending < slot.after.size() && slot.ending_text.size() < enough)
+            slot.ending_text += table_->tokens.spell(slot.after[slot.ending++]);
+    }
+
+    /// Tokens of given words as they are cut behind a value that stands behind `before`; where no cut falls there, the
+    /// longest that fit.
+    std::vector<std::int32_t> encode_after(const std::string& before, const column_values& value,
+                                           const std::string& text) {
+        constexpr std::size_t most_kept = 10'000;
+        if (encoded_.size() == most_kept) encoded_.clear();
+        const auto [kept, fresh] = encoded_.try_emplace({value.number, before, text});
+        if (fresh) kept->second = cut_after(before, value.examples, text);
+        return kept->second;
+    }
+
+    std::vector<std::int32_t> cut_after(const std::string& before, const std::vector<std::string>& examples,
+                                        const std::string& text) const {
+        const auto& tokens = table_->tokens;
+        for (const auto& example : examples) {
+            const auto begin = before + example;
+            const auto ids = words_.encode(begin + text);
+            const auto ends = models::token_ends(words_, begin + text, ids);
+            if (!ends) continue;
+            std::vector<std::int32_t> out;
+            for (std::size_t i = 1; i < ids.size(); ++i)
+                if ((*ends)[i - 1] >= begin.size() && !tokens.spell(ids[i]).empty()) out.push_back(ids[i]);
+            if (spell_all(tokens, out) == text) return out;
+        }
+        std::vector<std::int32_t> out;
+        for (std::string_view rest = text; !rest.empty();) {
+            const data::language whole({{data::make_words({std::string(rest)})}});
+            std::int32_t best = -1;
+            for (const auto id : tokens.admissible(whole, whole.begin()))
+                if (best < 0 || tokens.spell(id).size() > tokens.spell(best).size()) best = id;
+            if (best < 0) refuse(fmt::format("{}: the model's tokenizer can't spell \"{}\"", table_->how.file, text));
+            out.push_back(best);
+            rest.remove_prefix(tokens.spell(best).size());
+        }
+        return out;
     }
 
     /// Whether tokens lead to the end of some value. Where that is not found soon, it is taken to be so.
@@ -371,76 +439,91 @@ class planner {
             const auto at = open.back();
             open.pop_back();
             if (values.ends(at) || seen.size() > soon) return true;
-            for (const auto id : plan_.tokens.admissible(values, at))
-                if (auto to = values.next(at, plan_.tokens.spell(id)); seen.insert(to).second)
+            for (const auto id : table_->tokens.admissible(values, at))
+                if (auto to = values.next(at, table_->tokens.spell(id)); seen.insert(to).second)
                     open.push_back(std::move(to));
         }
         return false;
     }
 
-    void check_room(std::int64_t window) {
+    void check_room(row_plan& out) const {
         std::int64_t least = 0, most = 0;
-        for (const auto& slot : plan_.slots) {
+        for (const auto& slot : out.slots) {
             least += 1 + std::ssize(slot.after);
             most += std::ssize(slot.after);
             std::int64_t longest = 0;
-            for (const auto& [told, unused] : slot.cells) longest = std::max(longest, std::ssize(told));
-            if (slot.around)
-                longest = std::max(longest, std::ssize(slot.around->before) + std::ssize(slot.around->after) +
-                                                most_bytes(slot.column));
+            for (const auto& [told, unused] : slot.of->cells) longest = std::max(longest, std::ssize(told));
+            if (const auto& around = slot.of->around)
+                longest = std::max(
+                    longest, std::ssize(around->before) + std::ssize(around->after) + most_bytes(slot.of->column));
             most += longest;
         }
-        const auto room = window - std::ssize(plan_.opening);
+        const auto room = window_ - std::ssize(out.opening);
         if (least > room)
             refuse(fmt::format(
                 "{}: a row has {} tokens at least, more than the model's window of {}; leave columns out, or "
                 "take another model",
-                plan_.how.file, least + std::ssize(plan_.opening), window));
-        plan_.most_tokens = std::min(room, most);
+                table_->how.file, least + std::ssize(out.opening), window_));
+        out.most_tokens = std::min(room, most);
     }
 
     std::int64_t most_bytes(std::size_t column) const {
-        const auto& type = (*plan_.how.schema)[column].type;
+        const auto& type = (*table_->how.schema)[column].type;
         if (const auto* text = std::get_if<data::text_type>(&type)) return 4 * text->most;
         constexpr std::int64_t number = 18, code = 4000;
         return std::holds_alternative<data::number_type>(type) ? number : code;
     }
 
     const models::tokenizer& words_;
-    row_plan plan_;
-    std::string pending_;
-    bool begun_ = false;
-    std::vector<std::vector<std::string>> examples_;  ///< of each slot's values
+    std::optional<std::int64_t> bos_;
+    std::int64_t window_;
+    std::shared_ptr<const table_plan> table_;
+    std::vector<column_state> columns_;
+    std::size_t known_ = 0;
+    std::map<std::tuple<std::size_t, std::string, std::string>, std::vector<std::int32_t>> encoded_;
 };
 
-void check_given(const data::row_template& how, const given_cells& given) {
-    for (const auto& [name, cell] : given) {
-        const auto column =
-            std::find_if(how.schema->begin(), how.schema->end(),
-                         [&, wanted = std::string_view(name)](const auto& one) { return one.name == wanted; });
-        if (column == how.schema->end()) {
-            std::vector<std::string> names;
-            for (const auto& one : *how.schema) names.push_back(one.name);
-            refuse(fmt::format("--where {}: no such column; there are {}", name, fmt::join(names, ", ")));
-        }
-        const bool none = how.missing.contains(cell) && !column->required;
-        if (!none && !data::conforms(cell, column->type))
-            refuse(fmt::format("--where {}={}: must be {}", name, cell, data::describe(column->type)));
-    }
+row_planner::row_planner(const data::row_template& how, const models::tokenizer& words, std::optional<std::int64_t> bos,
+                         std::int64_t window) {
+    require(how.schema.has_value(), "rows are planned by a schema");
+    state_ = std::make_unique<state>(how, words, bos, window);
+}
+row_planner::~row_planner() = default;
+
+const table_plan& row_planner::table() const {
+    return *state_->table();
 }
 
-}  // namespace
+std::vector<std::optional<std::string>> row_planner::check_given(const given_cells& given,
+                                                                 const std::string& place) const {
+    const auto& [how, columns, tokens] = table();
+    std::vector<std::optional<std::string>> out(columns.size());
+    for (const auto& [name, cell] : given) {
+        const auto at = static_cast<std::size_t>(std::find(columns.begin(), columns.end(), name) - columns.begin());
+        if (at == columns.size())
+            refuse(fmt::format("{} {}: no such column; there are {}", place, name, fmt::join(columns, ", ")));
+        const auto& column = (*how.schema)[at];
+        const auto rule = how.columns.find(name);
+        const bool comma = rule != how.columns.end() && rule->second.decimal_comma;
+        const bool none = how.missing.contains(cell) && !column.required;
+        if (!none && !admits(column, comma, cell))
+            refuse(fmt::format("{} {}={}: must be {}{}", place, name, cell, data::describe(column.type),
+                               comma ? ", written with a decimal comma" : ""));
+        out[at] = cell;
+    }
+    return out;
+}
+
+row_plan row_planner::plan(const std::vector<std::optional<std::string>>& given) {
+    return state_->plan(given);
+}
 
 row_plan plan_rows(const data::row_template& how, const given_cells& given, const models::tokenizer& words,
                    std::optional<std::int64_t> bos, std::int64_t window) {
-    require(how.schema.has_value(), "rows are planned by a schema");
-    check_given(how, given);
-    planner out(how, words);
-    for (const auto& column : *how.schema) {
-        const auto cell = given.find(column.name);
-        out.add(column, cell != given.end() ? std::optional(cell->second) : std::nullopt);
-    }
-    return out.finish(bos, window);
+    row_planner planner(how, words, bos, window);
+    auto out = planner.plan(planner.check_given(given, "--where"));
+    if (out.slots.empty()) refuse(how.file + ": every column is given; there is nothing to make");
+    return out;
 }
 
 }  // namespace rldp::actors

@@ -11,21 +11,22 @@
 
 namespace rldp::actors {
 
-/// Which tokens a place in a slot admits, kept because many rows come by.
+/// Which tokens a place in a value admits, kept because many rows come by.
 class token_lists {
   public:
-    explicit token_lists(const row_plan& plan) : plan_(plan), kept_(plan.slots.size()) {}
-    const std::vector<std::int32_t>& find(std::size_t slot, const data::places& at);
+    explicit token_lists(const data::vocabulary& tokens) : tokens_(tokens) {}
+    const std::vector<std::int32_t>& find(const column_values& of, const data::places& at);
 
   private:
-    const row_plan& plan_;
-    std::vector<std::map<data::places, std::vector<std::int32_t>>> kept_;
+    const data::vocabulary& tokens_;
+    std::vector<std::map<data::places, std::vector<std::int32_t>>> kept_;  ///< by the values' number
 };
 
 /// The words that follow a value are known as what they are only when all of them were read: until then a value may go
 /// on ("61." and ".5"), so both readings are kept. Where the words were read to their end, the value has ended.
 class row_walk {
   public:
+    /// Keeps a reference to the plan, which has a slot at least.
     explicit row_walk(const row_plan& plan);
 
     enum class need : std::uint8_t {
@@ -57,7 +58,7 @@ class row_walk {
     };
     void settle(std::size_t value_size);
 
-    const row_plan& plan_;
+    const row_plan* plan_;
     std::size_t slot_ = 0;
     data::places at_;                ///< in the slot's values, as far as the value still goes on
     std::vector<reading> readings_;  ///< on which it has ended

@@ -1,6 +1,7 @@
 #pragma once
-// A table from a run's public side: nothing under trusted/ is read, so anyone who has public/ and the base can make it,
-// and it costs no ε (docs/privacy.md: what is computed from a release is as private as the release).
+// A table, texts or conversations from a run's public side: nothing under trusted/ is read, so anyone who has public/
+// and the base can make it, and it costs no ε (docs/privacy.md: what is computed from a release is as private as the
+// release).
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "base/loading.hpp"
+#include "data/chat/chat_template.hpp"
 #include "run/synthesis/row_plan.hpp"
 #include "run/synthesis/row_sampler.hpp"
 
@@ -18,38 +20,45 @@ inline constexpr std::int64_t most_rows = 100'000'000;
 struct synthesis_request {
     std::filesystem::path run, out;
     std::optional<std::string> model;  ///< directory of the base
-    std::int64_t rows = 0;
+    std::int64_t rows = 0;             ///< without `like`
     given_cells given;
+    std::optional<std::filesystem::path> like;  ///< a table with rows of which the empty cells are drawn
     row_sampling how;
-    std::int64_t batch = 64;  ///< rows that are computed together
+    std::int64_t batch = 64;  ///< rows of a thread that are computed together
     int threads = 1;
-    bool resume = false;  ///< what an earlier call left beside `out`
+    bool resume = false;         ///< what an earlier call left beside `out`
+    std::int64_t questions = 1;  ///< of a conversation
 };
 
 struct synthesis_progress {
-    std::int64_t rows = 0;                          ///< that are there, of those asked for
-    std::int64_t drawn = 0, chosen = 0, given = 0;  ///< of this call
+    std::int64_t rows = 0, of = 0;  ///< that are there, of those asked for
+    double seconds_left = 0;        ///< by the speed so far; 0: not known yet
 };
 
+/// From any thread.
 struct synthesis_hooks {
     on_loading loading = {};
     std::function<void(const synthesis_progress&)> progress = [](const auto&) {};
-    std::function<bool()> stop = [] { return false; };  ///< asked between batches
+    std::function<bool()> stop = [] { return false; };  ///< asked between tokens
+    /// The chat template of the model in a directory.
+    std::function<std::optional<data::chat_template>(const std::filesystem::path&)> read_chat_template = {};
 };
 
 struct synthesis_result {
-    synthesis_progress made;
-    std::int64_t begun_with = 0;  ///< rows that an earlier call had made
+    std::int64_t rows = 0;        ///< that are there
+    std::int64_t begun_with = 0;  ///< of them, those that an earlier call had made
+    row_counts counts;            ///< of this call
     std::int64_t row_tokens = 0;  ///< on average, opening words included, of this call's draws
     double seconds = 0;           ///< of sampling
     bool finished = false;        ///< else the rows wait in `waiting` for another call
     std::filesystem::path waiting;
 };
 
-/// Makes the rows and writes the table, whole or not at all; until then they lie in OUT.partial, a batch more each
-/// time. The same rows for the same run, seed, temperature, given cells and batch on any number of threads, and after a
-/// stop. Errors: bad_input for a run without a template or schema, an output that exists, what plan_rows refuses, or a
-/// partial of another call.
+/// Makes the rows and writes them, whole or not at all; until then they lie in OUT.partial, in order. Of a run whose
+/// records were no rows of a template they are texts or conversations, of data.max_tokens at most. The same
+/// rows for the same run, seed, temperature and given cells, whatever the batch, the number of threads and how often it
+/// was stopped. Errors: bad_input for a run whose template has no schema, an output that exists, what row_planner
+/// refuses, or a partial of another call; a full disk, which leaves the rows waiting.
 synthesis_result synthesize(const synthesis_request& asked, const synthesis_hooks& hooks);
 
 }  // namespace rldp::actors

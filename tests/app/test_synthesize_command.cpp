@@ -144,6 +144,19 @@ TEST_CASE("a table becomes a made-up one, and nothing under trusted/ is read") {
     CHECK(rldp::read_file(at("u.csv")) == written);
     CHECK(has(says(synthesize + at("t.csv") + " --model " + model).err, "exists already"));
     CHECK(has(says(synthesize + at("v.csv") + " --model " + model + " --where sex").err, "write COLUMN=VALUE"));
+    // Rows with empty cells are filled.
+    scratch.write("part.csv", "outcome,sex\n,f\nwell,\n");
+    const auto fill = "synthesize " + at("run") + " --model " + model + " --like " + at("part.csv") + " --out ";
+    const auto filled = says(fill + at("f.csv"));
+    INFO(filled.err);
+    REQUIRE(filled.status == 0);
+    CHECK(has(filled.out, "It is as private as " + at("part.csv")));
+    const auto rows = rldp::read_file(at("f.csv"));
+    CHECK(rows.starts_with("sex,age,outcome\nf,"));
+    CHECK(rows.ends_with(",well\n"));
+    CHECK(has(says(fill + at("g.csv") + " --rows 3").err, "--rows"));
+    scratch.write("part.csv", "age\n7\n007\n");
+    CHECK(has(says(fill + at("g.csv")).err, "part.csv:3: age=007: must be integer from 0 to 120"));
     // From public/ alone, wherever it lies.
     std::filesystem::create_directory(scratch / "theirs");
     std::filesystem::rename(scratch / "run/public", scratch / "theirs/public");

@@ -245,6 +245,21 @@ TEST_CASE("made-up rows conform, and every value comes") {
     CHECK(row_renderer(how, *others, nullptr)(0) != first);
 }
 
+TEST_CASE("made-up rows have the codes of the table that they are beside") {
+    const scratch_directory scratch;
+    const auto how = scratch.write("t.json", R"({"clause": "{value}.",
+        "schema": [{"column": "c", "category": ["1"], "required": true}], "columns": {"c": {"codes": "admission_type_id"}}})");
+    const auto told = [&](const std::string& table) {
+        const auto rows =
+            open_records({.path = "template:1", .ids_mapping = {}, .narrative = how, .group = {}, .table = table});
+        return rows->next()->at(0).text;
+    };
+    CHECK(told((scratch / "own.csv").string()) == "1.");  // it has no code book
+    CHECK(told("synthetic:5") == "Emergency.");
+    scratch.write("IDs_mapping.csv", "admission_type_id,description\n1,By day\n");
+    CHECK(told((scratch / "own.csv").string()) == "By day.");
+}
+
 TEST_CASE("template:N is a source of public records") {
     const scratch_directory scratch;
     const auto path = scratch.write("t.json", R"({"schema": [{"column": "a", "category": ["x"], "required": true}]})");

@@ -15,10 +15,13 @@
 #include "base/files.hpp"
 #include "config/config.hpp"
 #include "data/sources/tables.hpp"
+#include "models/decoding/decoding_model.hpp"
 #include "models/generate.hpp"
 #include "models/lora/layout.hpp"
 #include "models/weights.hpp"
 #include "run/artifacts/run_directory.hpp"
+#include "run/synthesis/free_texts.hpp"
+#include "run/synthesis/row_sampler.hpp"
 #include "run/synthesis/row_walk.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
@@ -81,20 +84,20 @@ row_plan plan_of(const std::string& how, const models::tokenizer& words, const g
 }
 
 std::string tell(const row_plan& plan, const std::vector<std::string>& cells) {
-    data::table rows("t", plan.columns);
+    data::table rows("t", plan.table->columns);
     rows.add_row(cells, 1);
-    return data::row_renderer(plan.how, rows, nullptr)(0);
+    return data::row_renderer(plan.table->how, rows, nullptr)(0);
 }
 
 std::string spelled_by(const row_plan& plan, const std::vector<std::int32_t>& taken) {
     std::string out;
-    for (const auto id : taken) out += plan.tokens.spell(id);
+    for (const auto id : taken) out += plan.table->tokens.spell(id);
     return out;
 }
 
 /// A row of even choices; the tokens that were taken, too.
 row_walk walk_at_random(const row_plan& plan, std::mt19937& random, std::vector<std::int32_t>& taken) {
-    token_lists known(plan);
+    token_lists known(plan.table->tokens);
     row_walk row(plan);
     for (int step = 0; step < 4000; ++step) {
         const auto view = row.look(known);
@@ -143,7 +146,7 @@ TEST_CASE("every row of any choices reads back, and its fixed words never differ
             REQUIRE(row.over());
             const auto text = row.text();
             std::string spelled = plan.opening_text;
-            for (const auto id : taken) spelled += plan.tokens.spell(id);
+            for (const auto id : taken) spelled += plan.table->tokens.spell(id);
             REQUIRE(spelled == text);
             std::smatch found;
             INFO(text);
@@ -160,7 +163,7 @@ TEST_CASE("every row of any choices reads back, and its fixed words never differ
                     REQUIRE(cell.find('.') == std::string::npos);  // as the table writes it
                     std::replace(cell.begin(), cell.end(), ',', '.');
                 }
-                const auto& column = (*plan.how.schema)[c];
+                const auto& column = (*plan.table->how.schema)[c];
                 REQUIRE((data::conforms(cell, column.type) || (cell.empty() && !column.required)));
             }
             kinds.insert((*cells)[1]);
@@ -190,6 +193,26 @@ TEST_CASE("given cells are words like the template's own") {
     CHECK(has(row.text(), "Stay of 1 day. weight: unknown."));
 }
 
+TEST_CASE("what is given behind a text has no part in its end") {
+    const bytes words;
+    const auto how = R"~({"opening": "It", "clause": "Said: {value} (end)", "schema": [
+        {"column": "a", "text": 9}, {"column": "b", "text": 40}]})~";
+    const auto plan = plan_of(how, words, {{"b", "and much more"}});
+    REQUIRE(plan.slots.size() == 1);
+    CHECK(plan.slots[0].ending_text == " (end)");
+    token_lists known(plan.table->tokens);
+    row_walk row(plan);
+    for (const char c : std::string(" x (end)")) row.take(static_cast<std::uint8_t>(c));
+    for (const char c : std::string(" Said: and much more (end)")) {
+        const auto view = row.look(known);
+        REQUIRE(view.what == row_walk::need::given);
+        REQUIRE(view.token == static_cast<std::uint8_t>(c));
+        row.take(view.token);
+    }
+    REQUIRE(row.over());
+    CHECK(row.cells() == std::vector<std::string>{"x", "and much more"});
+}
+
 TEST_CASE("a type of which no short value is there can be planned") {
     const bytes words;
     for (const std::string type :
@@ -201,7 +224,7 @@ TEST_CASE("a type of which no short value is there can be planned") {
     // A value that a rule tells otherwise is no example.
     const auto few = R"({"opening": "It", "schema": [{"column": "a", "code": "A[01]"}],
                          "columns": {"a": {"values": {"A0": "none"}}}})";
-    CHECK(plan_of(few, words).slots.front().cells.size() == 2);
+    CHECK(plan_of(few, words).slots.front().of->cells.size() == 2);
 }
 
 TEST_CASE("in the last column every value is drawn that begins with another and its closing words") {
@@ -286,7 +309,13 @@ const std::string small_table = R"({"opening": "A visit.", "clause": "{label}: {
 struct tiny {
     std::shared_ptr<const models::causal_lm> model = models::causal_lm::load(base, at::kFloat, at::kCPU);
     std::unique_ptr<const models::tokenizer> words = models::tokenizer::load(base);
+    std::shared_ptr<const models::decoding_model> decoded =
+        std::make_shared<const models::decoding_model>(model, nullptr, nullptr);
     row_plan plan(const std::string& how) const { return plan_of(how, *words, {}, model->config().window); }
+    made_rows make(const row_plan& plan, const row_sampling& how, std::int64_t first, std::int64_t count,
+                   std::int64_t places = 64) const {
+        return make_rows(make_row_model(decoded, plan.opening), plan, how, first, count, places);
+    }
 };
 
 /// Chances of all rows, from logits of the whole text each time, without a cache.
@@ -326,7 +355,7 @@ void add_chances(const tiny& of, const row_plan& plan, token_lists& known, std::
 TEST_CASE("rows come as often as the model's chances say") {
     const tiny t;
     const auto plan = t.plan(small_table);
-    token_lists known(plan);
+    token_lists known(plan.table->tokens);
     std::map<std::vector<std::string>, double> chances;
     add_chances(t, plan, known, plan.opening, row_walk(plan), 1, chances);
     REQUIRE(chances.size() == 12);
@@ -335,15 +364,15 @@ TEST_CASE("rows come as often as the model's chances say") {
     CHECK(sum == Approx(1).epsilon(1e-9));
     constexpr std::int64_t rows = 6000;
     std::map<std::vector<std::string>, std::int64_t> seen;
-    const auto made = make_rows({t.model}, plan, {.seed = 3}, 0, rows);
+    const auto made = t.make(plan, {.seed = 3}, 0, rows);
     for (const auto& cells : made.cells) ++seen[cells];
-    CHECK(made.drawn == rows);
+    CHECK(made.counts.drawn == rows);
     for (const auto& [cells, chance] : chances) {
         CAPTURE(cells, chance, seen[cells]);
         CHECK(least_tail(rows, chance, seen[cells]) > 1e-6);
     }
     // At another temperature they are other chances, which this would notice.
-    const auto cold = make_rows({t.model}, plan, {.seed = 3, .temperature = 0.5}, 0, rows);
+    const auto cold = t.make(plan, {.seed = 3, .temperature = 0.5}, 0, rows);
     seen.clear();
     for (const auto& cells : cold.cells) ++seen[cells];
     double least = 1;
@@ -355,12 +384,13 @@ TEST_CASE("a row that is drawn often ends nothing, and rows that never read back
     const tiny t;
     auto plan = t.plan(R"({"opening": "A visit.", "clause": "{label}: {value}.", "schema": [
         {"column": "kind", "code": "[A-P]", "required": true}]})");
-    for (char c = 'B'; c <= 'O'; ++c) plan.how.missing.emplace(1, c);  // told otherwise now
-    const auto made = make_rows({t.model}, plan, {.seed = 3}, 0, 64);
-    CHECK(made.drawn > 300);
-    plan.how.opening = "Another.";
-    CHECK(has(refusal([&] { make_rows({t.model}, plan, {.seed = 3}, 64, 64); }),
-              "rows from 65 on: of 1024 draws 0 read back by t.json"));
+    const auto table = std::make_shared<table_plan>(*plan.table);
+    plan.table = table;
+    for (char c = 'B'; c <= 'O'; ++c) table->how.missing.emplace(1, c);  // told otherwise now
+    const auto made = t.make(plan, {.seed = 3}, 0, 64);
+    CHECK(made.counts.drawn > 300);
+    table->how.opening = "Another.";
+    CHECK(has(refusal([&] { t.make(plan, {.seed = 3}, 64, 64); }), "draws 0 read back; train longer"));
 }
 
 TEST_CASE("a token is chosen by its weight, and the end by that of all others") {
@@ -384,18 +414,15 @@ TEST_CASE("a token is chosen by its weight, and the end by that of all others") 
 TEST_CASE("a row is the same in any company") {
     const tiny t;
     const auto plan = t.plan(visits);
-    const auto all = make_rows({t.model}, plan, {.seed = 11}, 0, 48);
-    for (const std::int64_t batch : {1, 5, 16}) {
-        std::vector<std::vector<std::string>> apart;
-        for (std::int64_t first = 0; first < 15; first += batch)
-            for (auto& row : make_rows({t.model}, plan, {.seed = 11}, first, batch).cells)
-                apart.push_back(std::move(row));
-        apart.resize(15);
-        CHECK(apart == std::vector(all.cells.begin(), all.cells.begin() + 15));
+    const auto all = t.make(plan, {.seed = 11}, 0, 48);
+    for (const std::int64_t places : {1, 5, 16, 100}) {
+        CAPTURE(places);
+        CHECK(t.make(plan, {.seed = 11}, 7, 15, places).cells ==
+              std::vector(all.cells.begin() + 7, all.cells.begin() + 22));
     }
-    CHECK(make_rows({t.model}, plan, {.seed = 12}, 0, 48).cells != all.cells);
+    CHECK(t.make(plan, {.seed = 12}, 0, 48).cells != all.cells);
     // Without temperature every row is the likeliest.
-    const auto likeliest = make_rows({t.model}, plan, {.seed = 1, .temperature = 0}, 0, 3).cells;
+    const auto likeliest = t.make(plan, {.seed = 1, .temperature = 0}, 0, 3).cells;
     CHECK(likeliest[0] == likeliest[2]);
 }
 
@@ -404,26 +431,35 @@ namespace {
 /// The public side of a run of config/tiny-gpt2, and nothing else.
 struct public_side {
     scratch_directory scratch;
-    explicit public_side(const std::string& how = small_table) {
+    explicit public_side(const std::string& how = small_table,
+                         const std::string& data = R"({"path": "synthetic:500", "template": "t.json"})") {
         const eval::run_directory run{scratch / "run"};
         make_directory(run.public_side());
         scratch.write("t.json", how);
-        scratch.write(
-            "c.json",
-            R"({"privacy": {"epsilon": 8, "delta": 1e-5}, "data": {"path": "synthetic:500", "template": "t.json"},
-                                    "model": {"path": ")" +
-                base + "\"}}");
-        auto config = nlohmann::json::parse(config::to_json(config::load(scratch / "c.json", {})));
-        write_file(run.config(), config.dump());
-        write_file(run.row_template(), how);
+        scratch.write("c.json", R"({"privacy": {"epsilon": 8, "delta": 1e-5}, "data": )" + data +
+                                    R"(, "model": {"path": ")" + base + "\"}}");
+        write_file(run.config(), config::to_json(config::load(scratch / "c.json", {})));
+        if (!how.empty()) write_file(run.row_template(), how);
         const auto described = models::read_model(base);
         const auto layout = models::make_layout(
             described, {.rank = 2, .alpha = 4, .targets = models::expand_targets(described, {"q", "v"})});
         models::save_adapter(run.adapter(), layout, models::initial_adapter(layout, 1), "tiny-gpt2", described);
     }
     synthesis_request request(const std::string& out, std::int64_t rows) const {
-        return {
-            .run = scratch / "run", .out = scratch / out, .model = base, .rows = rows, .given = {}, .how = {.seed = 5}};
+        return {.run = scratch / "run",
+                .out = scratch / out,
+                .model = base,
+                .rows = rows,
+                .given = {},
+                .like = {},
+                .how = {.seed = 5}};
+    }
+    /// What it wrote.
+    std::string write(const synthesis_request& asked, const synthesis_hooks& hooks = {}) const {
+        REQUIRE(synthesize(asked, hooks).finished);
+        auto text = read_file(asked.out);
+        remove_file(asked.out);
+        return text;
     }
 };
 
@@ -435,22 +471,27 @@ TEST_CASE("a table is the same on any number of threads, and after a stop") {
     whole.batch = 16;
     const auto made = synthesize(whole, {});
     CHECK(made.finished);
-    CHECK(made.made.rows == 300);
+    CHECK(made.rows == 300);
     const auto expected = read_file(whole.out);
     CHECK(std::count(expected.begin(), expected.end(), '\n') == 301);
     CHECK_FALSE(std::filesystem::exists(made.waiting));
 
     auto threads = whole;
     threads.out = from.scratch / "threads.csv";
-    threads.threads = 3;
-    synthesize(threads, {});
-    CHECK(read_file(threads.out) == expected);
+    for (const int count : {2, 4}) {
+        threads.threads = count;
+        threads.batch = 64 / count + 3;  // which changes nothing either
+        synthesize(threads, {});
+        CHECK(read_file(threads.out) == expected);
+        remove_file(threads.out);
+    }
 
     auto stopped = whole;
     stopped.out = from.scratch / "stopped.csv";
     stopped.threads = 2;
-    std::atomic<int> asked = 0;
-    const auto part = synthesize(stopped, {.stop = [&] { return ++asked > 12; }});
+    std::atomic<std::int64_t> there = 0;
+    const auto part = synthesize(
+        stopped, {.progress = [&](const auto& now) { there = now.rows; }, .stop = [&] { return there > 60; }});
     CHECK_FALSE(part.finished);
     CHECK_FALSE(std::filesystem::exists(stopped.out));
     CHECK(has(refusal([&] { synthesize(stopped, {}); }), "go on with --resume"));
@@ -468,7 +509,7 @@ TEST_CASE("a table is the same on any number of threads, and after a stop") {
     write_file(adapter, own);
     // A line that was cut in the middle is made again.
     const auto waits = read_file(part.waiting);
-    REQUIRE(part.made.rows >= 16);
+    REQUIRE(part.rows >= 16);
     write_file(part.waiting, waits.substr(0, waits.size() - 3));
     stopped.resume = true;
     const auto rest = synthesize(stopped, {});
@@ -509,4 +550,192 @@ TEST_CASE("a table that can't be made is refused in a line, and leaves nothing")
     CHECK(has(said([](auto&) {}), "declared no schema"));
     CHECK_FALSE(std::filesystem::exists(from.scratch / "t.csv"));
     CHECK_FALSE(std::filesystem::exists(from.scratch / "t.csv.partial"));
+}
+
+TEST_CASE("a table is filled where its cells are empty") {
+    const public_side from(visits);
+    const auto like = [&](const std::string& text) {
+        auto asked = from.request("filled.csv", 0);
+        asked.like = from.scratch.write("like.csv", text);
+        return asked;
+    };
+    const std::string part =
+        "note,sex,price,days,kind\n"
+        ",female,\"1,5\",,A.B\n"
+        "of a kind,,,1,\n"
+        ",,,,\n"
+        ",?,\"20\",2000,AB\n";
+    const auto written = from.write(like(part));
+    const auto rows = data::parse_csv(written, "filled.csv");
+    REQUIRE(rows.rows() == 4);
+    const auto cell = [&](std::size_t row, const std::string& name) { return rows.cell(row, *rows.find(name)); };
+    CHECK(cell(0, "sex") == "female");
+    CHECK(cell(0, "price") == "1,5");
+    CHECK(cell(0, "kind") == "A.B");
+    CHECK(cell(1, "note") == "of a kind");
+    CHECK(cell(1, "days") == "1");
+    CHECK(cell(3, "sex") == "?");
+    CHECK(cell(3, "days") == "2000");
+    const auto how = data::parse_template(visits, "t.json");
+    for (std::size_t row = 0; row < rows.rows(); ++row)
+        for (std::size_t c = 0; c < how.schema->size(); ++c) {
+            const auto& column = (*how.schema)[c];
+            auto text = std::string(rows.cell(row, c));
+            if (column.name == "price") std::replace(text.begin(), text.end(), ',', '.');
+            CHECK((data::conforms(text, column.type) || (!column.required && how.missing.contains(text))));
+        }
+    // The same on any number of threads, and a row of its own whatever stands in the others.
+    auto threads = like(part);
+    threads.threads = 3;
+    threads.batch = 2;
+    CHECK(from.write(threads) == written);
+    const auto other = from.write(like("kind\nA\nAB\n"));
+    CHECK(other.substr(0, other.find('\n')) == written.substr(0, written.find('\n')));
+    CHECK(std::count(other.begin(), other.end(), '\n') == 3);
+    // Every cell is looked at before anything is made.
+    const auto said = [&](const std::string& text) { return refusal([&] { synthesize(like(text), {}); }); };
+    CHECK(has(said("kind\nA\nC\n"), "like.csv:3: kind=C: must be one of 5 values"));
+    CHECK(has(said("price\n1.5\n"), "price=1.5: must be number from 0 to 20, written with a decimal comma"));
+    CHECK(has(said("price\n\"1,234\"\n"), "must be number"));
+    CHECK(has(said("age\n007\n"), "age=007: must be integer from 0 to 120"));
+    CHECK(has(said("age\n?\n"), "age=?: must be"));
+    CHECK(has(said("days\n0.5\n"), "days=0.5: must be"));
+    CHECK(has(said("note\nfar too long for it\n"), "text of 12 characters at most"));
+    CHECK(has(said("sort,kind\n,A\n"), "no such column; there are sex, kind, age"));
+    CHECK(has(said("kind\n"), "has no rows"));
+    auto both = like(part);
+    both.given = {{"kind", "AB"}};
+    CHECK(has(refusal([&] { synthesize(both, {}); }), "kind is \"A.B\", and --where says \"AB\""));
+    both.rows = 3;
+    CHECK(has(refusal([&] { synthesize(both, {}); }), "--like has rows of its own"));
+    CHECK_FALSE(std::filesystem::exists(from.scratch / "filled.csv.partial"));
+    // What is whole stays as it is, and --where gives the rest.
+    const public_side small;
+    auto whole = small.request("w.csv", 0);
+    whole.like = small.scratch.write("like.csv", "n,sex\n8,f\n9,\n,fm\n");
+    whole.given = {{"sex", "fm"}, {"n", "9"}};
+    CHECK(has(refusal([&] { synthesize(whole, {}); }), "n is \"8\", and --where says \"9\""));
+    whole.given = {};
+    const auto filled = small.write(whole);
+    CHECK(filled.starts_with("sex,n\nf,8\n"));
+    CHECK(std::count(filled.begin(), filled.end(), '\n') == 4);
+}
+
+TEST_CASE("what is told of counts is whole") {
+    const bytes words;
+    const auto fraction = R"({"opening": "It", "schema": [{"column": "a", "number": [0, 9], "step": 0.5}],
+                              "columns": {"a": {"count": {"many": "{value} times."}}}})";
+    CHECK(has(refusal([&] { plan_of(fraction, words); }), "tells whole numbers from 0 on"));
+}
+
+TEST_CASE("persons who are nobody have as many rows as was declared") {
+    auto how = nlohmann::json::parse(small_table);
+    how["rows_per_person"] = {0.5, 0, 0.5};
+    const public_side from(how.dump());
+    auto asked = from.request("p.csv", 900);
+    const auto rows = data::parse_csv(from.write(asked), "p.csv");
+    REQUIRE(rows.columns() == std::vector<std::string>{"person", "sex", "n"});
+    std::vector<std::int64_t> counts;
+    for (std::size_t row = 0; row < rows.rows(); ++row) {
+        const auto person = std::stoul(std::string(rows.cell(row, 0)));
+        REQUIRE((person == counts.size() || person == counts.size() + 1));
+        if (person > counts.size()) counts.push_back(0);
+        ++counts.back();
+    }
+    counts.pop_back();  // who may have been cut
+    const auto ones = std::count(counts.begin(), counts.end(), 1);
+    CHECK(std::count(counts.begin(), counts.end(), 3) + ones == std::ssize(counts));
+    CHECK(least_tail(std::ssize(counts), 0.5, ones) > 1e-6);
+    // The rows are those that there are without persons.
+    const public_side without;
+    const auto plain = data::parse_csv(without.write(without.request("q.csv", 900)), "q.csv");
+    for (std::size_t row = 0; row < rows.rows(); ++row) REQUIRE(plain.cell(row, 1) == rows.cell(row, 2));
+    const auto said = [&](const nlohmann::json& shares, const std::string& column) {
+        auto changed = how;
+        changed["rows_per_person"] = shares;
+        changed["schema"][0]["column"] = column;
+        return refusal([&] { data::parse_template(changed.dump(), "t.json"); });
+    };
+    CHECK(said({1}, "sex").empty());
+    CHECK(has(said({0.5}, "sex"), "sum to 0.5"));
+    CHECK(has(said({2, -1}, "sex"), "shares from 0 to 1"));
+    CHECK(has(said(nlohmann::json::array(), "sex"), "shares from 0 to 1"));
+    CHECK(has(said({1}, "person"), "column \"person\""));
+}
+
+TEST_CASE("texts and conversations are drawn whole, in the run's format") {
+    const public_side from("", R"({"path": "notes.jsonl", "max_tokens": 20})");
+    auto asked = from.request("t.jsonl", 40);
+    const auto written = from.write(asked);
+    REQUIRE(std::count(written.begin(), written.end(), '\n') == 40);
+    const auto words = models::tokenizer::load(base);
+    for (std::size_t at = 0; at < written.size();) {
+        const auto end = written.find('\n', at);
+        const auto line = nlohmann::json::parse(written.substr(at, end - at));
+        const auto text = line.at("text").get<std::string>();
+        CHECK(!text.empty());
+        CHECK(line.size() == 1);
+        at = end + 1;
+    }
+    asked.threads = 3;
+    asked.batch = 7;
+    CHECK(from.write(asked) == written);
+    std::atomic<std::int64_t> there = 0;
+    CHECK_FALSE(
+        synthesize(asked, {.progress = [&](const auto& now) { there = now.rows; }, .stop = [&] { return there > 9; }})
+            .finished);
+    asked.resume = true;
+    CHECK(from.write(asked) == written);
+    asked.resume = false;
+    asked.out = from.scratch / "t.txt";
+    const auto lines = from.write(asked);
+    CHECK(std::count(lines.begin(), lines.end(), '\n') == 40);
+    asked.out = from.scratch / "t.csv";
+    CHECK(has(refusal([&] { synthesize(asked, {}); }), "name it .jsonl or .txt"));
+    asked.out = from.scratch / "t.jsonl";
+    asked.given = {{"a", "b"}};
+    CHECK(has(refusal([&] { synthesize(asked, {}); }), "--where: the run's records were texts"));
+    asked.given = {};
+    asked.questions = 2;
+    CHECK(has(refusal([&] { synthesize(asked, {}); }), "were no conversations"));
+
+    const public_side talks("", R"({"path": "talks.jsonl", "chat": true, "max_tokens": 60})");
+    auto chat = talks.request("c.jsonl", 12);
+    chat.questions = 2;
+    const auto hooks = [](const std::string& how) {
+        return synthesis_hooks{.read_chat_template = [how](const auto&) {
+            return std::optional(data::chat_template::parse(how, "chat", {}));
+        }};
+    };
+    const std::string plain =
+        "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}{% if add_generation_prompt %}<assistant>{% "
+        "endif %}";
+    const auto said = talks.write(chat, hooks(plain));
+    const auto first = nlohmann::json::parse(said.substr(0, said.find('\n'))).at("messages");
+    REQUIRE(first.size() == 4);
+    CHECK(first[0]["role"] == "user");
+    CHECK(first[3]["role"] == "assistant");
+    for (const auto& message : first) CHECK(!message["content"].get<std::string>().empty());
+    CHECK(has(
+        refusal([&] { synthesize(chat, hooks("{% for m in messages %}{{ m.content }}{{ m.content }}{% endfor %}")); }),
+        "more than once"));
+    chat.questions = 40;
+    CHECK(has(refusal([&] { synthesize(chat, hooks(plain)); }), "tokens that a record may have"));
+}
+
+TEST_CASE("rows are drawn from a model that was trained whole") {
+    const public_side from;
+    const eval::run_directory run{from.scratch / "run"};
+    std::filesystem::remove_all(run.adapter());
+    auto asked = from.request("w.csv", 20);
+    CHECK(has(refusal([&] { synthesize(asked, {}); }), "neither an adapter nor a model yet"));
+    std::filesystem::copy(base, run.model());
+    asked.model.reset();
+    const auto plain = from.write(asked);
+    const tiny t;
+    const auto plan = t.plan(small_table);
+    const auto cells = t.make(plan, {.seed = 5}, 0, 20).cells;
+    std::string expected = "sex,n\n";
+    for (const auto& row : cells) expected += row[0] + "," + row[1] + "\n";
+    CHECK(plain == expected);
 }
