@@ -211,8 +211,8 @@ void print_plan(const actors::first_config& made, const actors::first_request& a
         made.has_template
             ? fmt::format(" and {}, how a row is told; change both as you like", asked.table_template.string())
             : "");
-    const auto* const rows = is_piped(asked.data) ? "python3 -m rldp rows FILE | " : "";
-    say("  {}rldp preview {}   what training will see\n  {}rldp run {}\n", rows, config, rows, config);
+    const auto* const pipe = is_piped(asked.data) ? "python3 -m rldp rows FILE | " : "";
+    say("  {}rldp preview {}   what training will see\n  {}rldp run {}\n", pipe, config, pipe, config);
 }
 
 /// What the columns come to and what is asked; what values suggest stands under "private".
