@@ -55,8 +55,7 @@ std::string describe_progress(const actors::synthesis_progress& made) {
 std::string refuse_report(const synthesize_arguments& given) {
     if (!given.where.empty()) return "--where makes a part of the table, which is not like the whole";
     if (given.asked.like) return "--like keeps cells that were not made up";
-    if (!actors::is_owners(given.run)) return "trusted/ is not here, and a report reads real records";
-    return {};
+    return actors::find_obstacle(given.run);
 }
 
 struct made_report {

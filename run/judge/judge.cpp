@@ -18,8 +18,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/data_names.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "config/config.hpp"
 #include "config/spec.hpp"
 #include "data/sources/narrative.hpp"
 #include "data/sources/records.hpp"
@@ -363,9 +365,14 @@ void ask_questions(const data::row_template& how, const row_encoder& rows, eval:
 
 }  // namespace
 
-bool is_owners(const fs::path& run) {
+std::string find_obstacle(const fs::path& run) {
+    const auto where = eval::run_at(run);
     std::error_code hidden;
-    return fs::exists(eval::run_at(run).membership(), hidden);
+    if (!fs::exists(where.membership(), hidden))
+        return "trusted/ is not here; a report reads real records, so it is for the owner of the data";
+    if (is_piped(config::load(where.config(), {}).data.path))
+        return "its records came through a pipe and are gone; a report reads them again";
+    return {};
 }
 
 eval::table_report judge_table(const judge_request& asked) {

@@ -3,6 +3,7 @@
 // alone. The table may come from elsewhere, as long as it has the columns of the run's schema.
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
 #include "eval/tables/report/report.hpp"
 #include "run/artifacts/run_directory.hpp"
@@ -14,8 +15,9 @@ struct judge_request {
     int threads = 1;
 };
 
-/// Whether the trusted side of a run is here; none of its files is read.
-bool is_owners(const std::filesystem::path& run);
+/// Why no report can be made of a run: its trusted side is not here, or its records came through a pipe. Empty where
+/// one can. Nothing under trusted/ is read.
+std::string find_obstacle(const std::filesystem::path& run);
 
 /// What the table comes to. The records stand on the sides that the run had them on; those of a group beyond
 /// privacy.records_per_unit on none. Of many, the units of the smallest keyed hashes are looked at, and of the table

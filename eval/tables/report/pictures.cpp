@@ -33,6 +33,11 @@ std::string text_at(double x, double y, const std::string& anchor, const std::st
         y, anchor, size, more, escaped(shown_text(text)));
 }
 
+/// Without a sign before 0.
+std::string hundredths(double value) {
+    return fmt::format("{:.2f}", std::round(100 * value) / 100 + 0.0);
+}
+
 std::string begin_svg(const std::string& id, double width, double height) {
     return fmt::format(
         "<svg role=\"img\" aria-labelledby=\"{}_title\" viewBox=\"0 0 {:.0f} {:.0f}\" "
@@ -45,7 +50,10 @@ std::string begin_svg(const std::string& id, double width, double height) {
 std::string heat_map(const std::string& id, const std::string& title, const std::vector<std::string>& names,
                      const association& values) {
     const auto count = static_cast<double>(names.size());
-    const double side = 300, label = 92, cell = side / count, size = std::clamp(0.62 * cell, 4.0, 13.0);
+    const double side = 300, cell = side / count, size = std::clamp(0.62 * cell, 4.0, 13.0);
+    std::size_t longest = 0;
+    for (const auto& name : names) longest = std::max(longest, std::min<std::size_t>(name.size(), 14));
+    const double label = 12 + 0.62 * size * static_cast<double>(longest);
     auto out = fmt::format("<figure id=\"figure_{0}\"><h3 id=\"{0}_title\">{1}</h3>\n", id, escaped(title)) +
                begin_svg(id, label + side, label + side);
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -64,13 +72,11 @@ std::string heat_map(const std::string& id, const std::string& title, const std:
                 out += fmt::format("<rect {} fill=\"currentColor\" fill-opacity=\"0.05\"/>", place);
                 continue;
             }
-            out +=
-                fmt::format("<rect {} fill=\"{}\" fill-opacity=\"{:.3f}\"><title>{}, {}: {:.2f}</title></rect>", place,
-                            *value < 0 ? made_up_colour : real_colour, 0.04 + 0.96 * std::min(1.0, std::abs(*value)),
-                            escaped(shown_text(names[i])), escaped(shown_text(names[j])), *value);
+            out += fmt::format("<rect {} fill=\"{}\" fill-opacity=\"{:.3f}\"><title>{}, {}: {}</title></rect>", place,
+                               *value < 0 ? made_up_colour : real_colour, 0.04 + 0.96 * std::min(1.0, std::abs(*value)),
+                               escaped(shown_text(names[i])), escaped(shown_text(names[j])), hundredths(*value));
             if (names.size() <= 12)
-                out += text_at(x + cell / 2, y + cell / 2 + size / 4, "middle", fmt::format("{:.2f}", *value),
-                               0.75 * size);
+                out += text_at(x + cell / 2, y + cell / 2 + size / 4, "middle", hundredths(*value), 0.75 * size);
         }
     }
     return out + "</svg></figure>\n";

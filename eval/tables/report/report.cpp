@@ -338,7 +338,8 @@ std::string pairs_section(const table_judgement& of) {
         }
     const auto told_apart = static_cast<std::size_t>(
         std::count_if(of.columns.begin(), of.columns.end(), [](const auto& one) { return one.variation.has_value(); }));
-    return "<h2>Pairs of columns</h2>\n<div class=\"figures\">\n" +
+    return "<h2>Pairs of columns</h2>\n<div class=\"figures\" "
+           "style=\"grid-template-columns:repeat(auto-fill,minmax(min(18.5rem,100%),1fr))\">\n" +
            heat_map("pairsreal", "Held-out rows", names, real) +
            heat_map("pairsmadeup", "Made-up rows", names, made_up) +
            heat_map("pairsdifference", "Made-up minus held-out", names, off) + "</div>\n" +
@@ -410,25 +411,22 @@ std::string texts_section(const std::vector<text_quality>& of) {
                "is that of held-out rows.");
 }
 
+std::string share_of(std::size_t found, std::size_t all) {
+    return fmt::format("{} ({} of {})", percent(found, all), count(found), count(all));
+}
+
 std::string near_section(const table_report& report) {
     const auto& same = report.found.identical;
     const auto& near = report.found.near;
     const html_rows rows = {
-        {"rows that a made-up row is identical to",
-         fmt::format("{} of {}", count(same.training_found), count(same.training)),
-         percent(same.training_found, same.training),
-         fmt::format("{} of {}", count(same.held_out_found), count(same.held_out)),
-         percent(same.held_out_found, same.held_out)},
-        {fmt::format("{} with a made-up row within {:.3f}", report.groups ? "units" : "records", near.near), "",
-         percent(near.training_near), "", percent(near.held_out_near)},
-        {"made-up rows that are identical to one",
-         fmt::format("{} of {}", count(same.made_up_in_training), count(same.made_up)),
-         percent(same.made_up_in_training, same.made_up),
-         fmt::format("{} of {}", count(same.made_up_held_out), count(same.made_up)),
-         percent(same.made_up_held_out, same.made_up)},
-        {"median distance from a made-up row to the nearest", "", decimal(near.to_training), "",
-         decimal(near.to_held_out)}};
-    return "<h2>Identical and near rows</h2>\n" + html_table("", {"", "training", "share", "held out", "share"}, rows) +
+        {"rows that a made-up row is identical to", share_of(same.training_found, same.training),
+         share_of(same.held_out_found, same.held_out)},
+        {fmt::format("{} with a made-up row within {:.3f}", report.groups ? "units" : "records", near.near),
+         percent(near.training_near), percent(near.held_out_near)},
+        {"made-up rows that are identical to one", share_of(same.made_up_in_training, same.made_up),
+         share_of(same.made_up_held_out, same.made_up)},
+        {"median distance from a made-up row to the nearest", decimal(near.to_training), decimal(near.to_held_out)}};
+    return "<h2>Identical and near rows</h2>\n" + html_table("", {"", "training", "held out"}, rows) +
            paragraph(fmt::format("Read each share beside its neighbour: in a table of few values rows are alike by "
                                  "chance, and then as often "
                                  "for rows that the model never saw. Distances are Gower's, from 0 to 1; within {:.3f} "
@@ -480,9 +478,10 @@ std::string membership_section(const table_report& report) {
     distances.drawing.lines = {{"in training", mark::steps, blue, outline(near.training, top)},
                                {"not", mark::steps, orange, outline(near.held_out, top)}};
     return "<h2>Membership</h2>\n" +
-           html_table("", {"attack", "AUC, 95 %", "found at 1 % false alarms", "members", "others"},
-                      {{"distance to the nearest made-up row", with_interval(*of.attack), percent(of.at_percent),
-                        count(of.members), count(of.others)}}) +
+           html_table("", {"", "by the nearest made-up row"},
+                      {{"AUC, 95 %", with_interval(*of.attack)},
+                       {"found at 1 % false alarms", percent(of.at_percent)},
+                       {"units in training, and others", count(of.members) + ", " + count(of.others)}}) +
            figures({attack, distances}, "Their numbers are in <code>synthetic.json</code>");
 }
 
