@@ -18,7 +18,7 @@ from .errors import Error
 HERE = pathlib.Path(__file__).resolve().parent
 _WHEEL = HERE / "program/bin/rldp"
 _BUILT = HERE / "program/built.json"  # what the wheel's own program was built with
-_QUICK = {"account", "calibrate", "book", "runs", "advise", "dashboard", "key", "sign", "verify", "publish", "reference", "version", "help"}
+_QUICK = {"account", "calibrate", "book", "discover", "distances", "runs", "advise", "dashboard", "key", "sign", "verify", "publish", "reference", "version", "help"}
 
 
 def check_torch() -> None:
