@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t steps = 60;
+constexpr std::int64_t steps_of_runs = 60;
 
 /// A tuning of the demo in several bands, and all that it ever charged.
 class watched_tuning {
@@ -33,7 +33,7 @@ class watched_tuning {
                                         "--out", out_.string()};
         for (const auto& set :
              {std::string("method.name=static"), std::string("noise.bands=3"), std::string("data.path=synthetic:300"),
-              std::string("data.max_tokens=24"), "train.steps=" + std::to_string(steps),
+              std::string("data.max_tokens=24"), "train.steps=" + std::to_string(steps_of_runs),
               std::string("train.expected_batch_size=8"), std::string("train.eval_records=20"),
               std::string("eval.looks=1"), "privacy.book=" + book_.string()}) {
             out.emplace_back("--set");
@@ -60,7 +60,7 @@ class watched_tuning {
         // Its child is told to save and end.
         while (is_being_written(ledger(run))) std::this_thread::sleep_for(std::chrono::milliseconds(20));
         look();
-        CHECK(count(run) < steps);
+        CHECK(count(run) < steps_of_runs);
     }
 
     void finish() {
@@ -118,7 +118,7 @@ TEST_CASE("a tuning that is ended in a trial goes on with it, and charges nothin
     CHECK(account.runs.front().hash == first.runs.front().hash);
     for (const char* run : {"trial-1", "trial-2", "final"}) {
         const auto ledger = privacy::read_ledger(all.ledger(run));
-        CHECK(std::ssize(ledger.charges) == steps);  // each once, a lost one too
+        CHECK(std::ssize(ledger.charges) == steps_of_runs);  // each once, a lost one too
         CHECK(account.find(std::string("cells/") + run)->ledger == ledger.header_hash);
         CHECK(ledger.looks.size() <= 1);
     }
