@@ -272,11 +272,9 @@ void input_file::seek(std::uintmax_t at) {
 
 namespace {
 
-/// Tries for a second: what a process that was just killed had begun to start (gnuplot, for a figure) shares its locks
-/// until it has become another program.
-bool lock(int descriptor) {
+bool lock(int descriptor, std::chrono::seconds patience) {
     using namespace std::chrono_literals;
-    const auto until = std::chrono::steady_clock::now() + 1s;
+    const auto until = std::chrono::steady_clock::now() + patience;
     while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK && errno != EINTR) return false;
         if (std::chrono::steady_clock::now() > until) return false;
@@ -287,7 +285,7 @@ bool lock(int descriptor) {
 
 }  // namespace
 
-append_file::append_file(const std::filesystem::path& path) : path_(path) {
+append_file::append_file(const std::filesystem::path& path, std::chrono::seconds patience) : path_(path) {
     constexpr int how = O_RDWR | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     descriptor_ = ::open(path.c_str(), how);
     const bool fresh = descriptor_ < 0 && errno == ENOENT;
@@ -297,7 +295,8 @@ append_file::append_file(const std::filesystem::path& path) : path_(path) {
         struct stat found {};
         if (::fstat(descriptor_, &found) != 0) storage_fault(path, "can't be opened", errno);
         if (!S_ISREG(found.st_mode)) refuse_kind(path, found.st_mode);
-        if (!lock(descriptor_)) refuse(path.string() + ": another process is writing it; wait for that run to end");
+        if (!lock(descriptor_, patience))
+            refuse(path.string() + ": another process is writing it; wait for that run to end");
         // Only under the lock is the length nobody else's to change.
         if (::fstat(descriptor_, &found) != 0) storage_fault(path, "can't be opened", errno);
         size_ = static_cast<std::uintmax_t>(found.st_size);

@@ -3,6 +3,7 @@
 // with the path and the system's reason: bad_input where another path, other rights or more room would help (a missing
 // parent, a directory in the way, a read-only file system, a full disk), failed where the storage itself gives up
 // (EIO).
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -105,9 +106,12 @@ class input_file {
 /// A file that only grows, each append durable before it returns (fsync). Holds an exclusive lock: one writer.
 class append_file {
   public:
-    /// Opens or creates; a new one's name is durable. Errors: bad_input if another process holds the lock and keeps it,
-    /// and for what is no regular file.
-    explicit append_file(const std::filesystem::path& path);
+    /// A process that was just killed may have begun to start another program (gnuplot, for a figure), which shares its
+    /// locks until it has become that.
+    static constexpr std::chrono::seconds for_the_dead{1};
+    /// Opens or creates; a new one's name is durable. Errors: bad_input if another process holds the lock for longer
+    /// than `patience`, and for what is no regular file.
+    explicit append_file(const std::filesystem::path& path, std::chrono::seconds patience = for_the_dead);
     ~append_file();
     append_file(append_file&&) noexcept;
     append_file& operator=(append_file&&) noexcept;

@@ -2,6 +2,7 @@
 // What a run promises: what it publishes of held-out units, and whether its ε bounds anything. For the configuration,
 // the ledger, the summary, the certificate and whoever prints them.
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct names<publication> {
     static constexpr named_value<publication> rows[] = {
         {publication::noised, "private"}, {publication::none, "none"}, {publication::raw, "raw"}};
 };
+
+/// So many runs one ε and δ may be for together, at most (`rldp tune`, docs/privacy.md §15).
+inline constexpr std::int64_t most_runs = 100;
 
 // Guarantee. Whether a run's ε bounds anything: the one type and the one function that answer it.
 

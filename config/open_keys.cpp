@@ -116,22 +116,21 @@ std::vector<choice> as_published(run_config& config, std::int64_t population) {
 
 /// A rate that falls to zero is as one over the square roots of steps and width, as measured over 30 to 240 steps, at
 /// widths of 64 to 256 and at 576, from where on it is as one over the width (Yang et al. 2021, "Tensor Programs V");
-/// adapters on queries and values alone bear twice as much, and so does noise in bands. One that stays, or that a
-/// prepared policy moves, was best at half of what 100 steps have; so is one from which public records have taught the
-/// adapter already (docs/choosing.md). Two digits.
-double rate_for(const run_config& config, std::int64_t steps, std::int64_t width) {
-    const bool falls = !resolve_choices(config).prepared && resolve_choices(config).schedule != rate_shape::constant &&
-                       !config.public_data.used_for(public_use::warm_start);
-    constexpr double measured_steps = 60, at_measured = 0.014, staying = 0.01, widest = 576;
+/// adapters on queries and values alone bear twice as much, and so does noise in bands. One that stays is half of what
+/// 100 steps have (docs/choosing.md). One that a prepared policy moves, or that begins where public records have taught
+/// the adapter, was measured with queries and values alone. Two digits.
+double rate_for(const run_config& config, std::int64_t steps, const adapted_model& model) {
+    const bool of_attention = resolve_choices(config).prepared || config.public_data.used_for(public_use::warm_start);
+    const bool stays = resolve_choices(config).schedule == rate_shape::constant;
+    constexpr double measured_steps = 60, at_measured = 0.014, staying = 0.005, widest = 576;
     constexpr std::int64_t least = 16, narrowest = 64;
     double rate = staying;
-    if (falls) {
+    if (!of_attention && !stays) {
         rate = at_measured * std::sqrt(measured_steps / static_cast<double>(std::max(steps, least)));
-        const std::vector<std::string> attention{"q", "v"};
-        if (config.lora.targets == attention) rate *= 2;
         if (config.noise.bands.value_or(1) > 1) rate *= 2;
     }
-    const auto wide = static_cast<double>(std::max(width, narrowest));
+    if (of_attention || model.queries_and_values) rate *= 2;
+    const auto wide = static_cast<double>(std::max(model.width, narrowest));
     rate *= std::sqrt(narrowest / std::min(wide, widest)) * widest / std::max(wide, widest);
     const double unit = std::pow(10, std::floor(std::log10(rate)) - 1);
     return std::stod(fmt::format("{:.1e}", std::round(rate / unit) * unit));
@@ -168,7 +167,7 @@ std::optional<choice> choose_clip(run_config& config, std::int64_t vocabulary) {
                     std::log(static_cast<double>(vocabulary)), vocabulary)};
 }
 
-std::vector<choice> choose_open_keys(run_config& config, std::int64_t population, std::int64_t width) {
+std::vector<choice> choose_open_keys(run_config& config, std::int64_t population, const adapted_model& model) {
     if (config.privacy.semantics == semantics::as_published) return as_published(config, population);
     auto& train = config.train;
     const bool scheduled = !resolve_choices(config).prepared;  // a prepared policy brings a schedule of its own
@@ -180,8 +179,8 @@ std::vector<choice> choose_open_keys(run_config& config, std::int64_t population
         of.choose("train.expected_batch_size", train.expected_batch_size, batch, reason_of_batch(config, work, batch));
     }
     const auto steps = planned_steps(config, population);
-    of.choose("train.lr", train.lr, rate_for(config, steps, width),
-              fmt::format("by width {}, {} steps and what is adapted (docs/choosing.md)", width, steps));
+    of.choose("train.lr", train.lr, rate_for(config, steps, model),
+              fmt::format("by width {}, {} steps and what is adapted (docs/choosing.md)", model.width, steps));
     if (scheduled) {
         const bool sets_its_rate = find_method(config).kind == method_kind::hyfreedp;
         of.choose("train.warmup", train.warmup, std::min(compute_share(steps, 20), steps - 1),

@@ -34,19 +34,24 @@ std::vector<std::int64_t> look_steps(std::int64_t looks, std::int64_t steps);
 /// preparation. Comes before all other choices, which depend on it. Nothing where there is nothing to settle.
 std::optional<choice> choose_state(run_config& config, bool vouched_for);
 
+/// What the learning rate depends on of a model and its adapters.
+struct adapted_model {
+    std::int64_t width = 0;
+    bool queries_and_values = false;  ///< they are on those alone, by whatever name lora.targets calls them
+};
+
 /// Gives every open key its value: train.expected_batch_size, warmup, lr, schedule, value_weight, eval_every and
 /// eval_records, rl.interval and rl.warmup. lora.targets and noise.bands come before. It looks at public numbers only:
-/// the population N, the width of the model, other keys. What the configuration says stays. Under as_published the
+/// the population N, the model, other keys. What the configuration says stays. Under as_published the
 /// choices are the publication's.
-std::vector<choice> choose_open_keys(run_config& config, std::int64_t population, std::int64_t width);
+std::vector<choice> choose_open_keys(run_config& config, std::int64_t population, const adapted_model& model);
 
 /// eval.clip, where looks are made and it is open: of a model with that vocabulary, guessing evenly costs log V, and
 /// from the middle to either end is within reach.
 std::optional<choice> choose_clip(run_config& config, std::int64_t vocabulary);
 
-/// What it chooses for train.lr, by lora.targets and noise.bands as they are given; open ones count as all-linear
-/// and 1.
-double rate_for(const run_config& config, std::int64_t steps, std::int64_t width);
+/// What it chooses for train.lr, by noise.bands as it is given; open it counts as 1.
+double rate_for(const run_config& config, std::int64_t steps, const adapted_model& model);
 
 /// The value of a key that has been chosen. Errors: bad_input naming it where it is still open, as in a
 /// public/config.json that somebody has changed.

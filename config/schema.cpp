@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/data_names.hpp"
+#include "base/guarantee.hpp"
 #include "base/kinds.hpp"
 #include "config/methods.hpp"
 #include "config/open_keys.hpp"
@@ -146,7 +147,7 @@ void add_privacy(std::vector<key>& keys) {
              "letters, digits, '.', '_' and '-'; by a directory's path, which has a '/'; found: the book whose data "
              "are like these, else a new one; none: nothing keeps count.",
              "found; none for made-up data")
-        .add("runs", &privacy_section::runs, between(1, 100), "runs",
+        .add("runs", &privacy_section::runs, between(1, most_runs), "runs",
              "The contract is for so many runs of this plan together, and the noise of each is what that takes: those "
              "of "
              "a tuning, which `rldp tune` makes.");

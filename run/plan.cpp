@@ -27,6 +27,7 @@
 #include "run/plan.hpp"
 #include "run/public_training.hpp"
 #include "run/resolve.hpp"
+#include "run/session.hpp"
 
 namespace rldp::actors {
 
@@ -335,6 +336,7 @@ run_plan check(const config::run_config& config, const checking& how) {
         load_data(reading, *tokens, token_limit(reading, model), cached_corpus::of_reader(reading).get(), how.tell);
     const auto spec = resolve(config, static_cast<std::int64_t>(data.train.size()), model);
     auto out = make_plan(spec);
+    if (how.entered) check_room(spec, out, data, *how.entered);
     make_held_out(spec, std::move(data.held_out), *tokens, out.max_tokens);  // for its refusals
     out.counts = count_data(data);
     // For the owner, who asked: a run says nothing of it.

@@ -1,6 +1,7 @@
 #pragma once
 // What a run will do and cost, from public numbers: `rldp check` prints it, the pipeline keeps to it.
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -116,6 +117,8 @@ run_plan::private_counts count_data(const run_data& data);
 
 struct checking {
     bool without_data = false;  ///< plans from privacy.population, for data that lie elsewhere
+    /// Where a run is to be made: what the budget book of its data would refuse is refused here.
+    std::optional<std::filesystem::path> entered = {};
     on_loading tell = {};
 };
 

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "config/methods.hpp"
-#include "config/open_keys.hpp"
 #include "privacy/accounting/bands.hpp"
 #include "privacy/accounting/pld/pld.hpp"
 #include "privacy/spending/book_files.hpp"
@@ -21,10 +23,10 @@ namespace rldp::actors {
 namespace {
 
 /// Whether the policy that ships was prepared on runs of as many steps.
-bool is_vouched_for(config::run_config config, std::int64_t population, std::int64_t width) {
+bool is_vouched_for(config::run_config config, std::int64_t population, const models::model_config& model) {
     if (config.rl.state || !config::resolve_choices(config).prepared) return false;  // nobody asks
     if (config.train.trains_base()) return false;                                    // prepared on adapters
-    config::choose_open_keys(config, population, width);
+    config::choose_open_keys(config, population, describe_adapted(config, model));
     return rl::list_warnings(rl::prepared_policy::shipped(), config::planned_steps(config, population)).empty();
 }
 
@@ -57,10 +59,10 @@ std::optional<config::choice> choose_interval(config::run_config& config) {
 /// on plans of three epochs, measured no better than one at its own rate; a third and more paid (docs/choosing.md).
 /// They want another rate than one band, so a train.lr that is given is left with one.
 std::optional<config::choice> choose_noise_bands(config::run_config& asked, std::int64_t population,
-                                                 std::int64_t width) {
+                                                 const config::adapted_model& model) {
     if (asked.noise.bands) return {};
     auto config = asked;
-    config::choose_open_keys(config, population, width);
+    config::choose_open_keys(config, population, model);
     const auto choices = config::resolve_choices(config);
     const auto chosen = [&]() -> privacy::bands_choice {
         if (config.privacy.semantics == semantics::as_published) return {1, 1, "the publication's"};
@@ -103,17 +105,31 @@ std::optional<config::choice> choose_book(config::run_config& config) {
 
 }  // namespace
 
+config::adapted_model describe_adapted(const config::run_config& config, const models::model_config& model) {
+    config::adapted_model out{.width = model.width};
+    if (!config.lora.targets || config.train.trains_base()) return out;
+    const auto spec = config::to_reading_spec(config);
+    const auto adapted = [&](const std::vector<std::string>& targets) {
+        std::set<std::string> names;
+        for (const auto& pair : make_adapters(spec, model, targets).pairs) names.insert(pair.module);
+        return names;
+    };
+    out.queries_and_values = adapted(*config.lora.targets) == adapted({"q", "v"});
+    return out;
+}
+
 config::run_spec resolve(config::run_config asked, std::int64_t units, const models::model_config& model) {
     std::vector<config::choice> made;
     const auto note = [&](std::optional<config::choice> one) {
         if (one) made.push_back(std::move(*one));
     };
     const auto population = asked.privacy.population.value_or(units);
-    note(config::choose_state(asked, is_vouched_for(asked, population, model.width)));
+    note(config::choose_state(asked, is_vouched_for(asked, population, model)));
     note(choose_interval(asked));
     note(settle_targets(asked, model));
-    note(choose_noise_bands(asked, population, model.width));
-    for (auto& one : config::choose_open_keys(asked, population, model.width)) made.push_back(std::move(one));
+    const auto adapted = describe_adapted(asked, model);
+    note(choose_noise_bands(asked, population, adapted));
+    for (auto& one : config::choose_open_keys(asked, population, adapted)) made.push_back(std::move(one));
     note(config::choose_clip(asked, model.vocab));
     if (auto& micro_batch = asked.train.micro_batch; !micro_batch) {
         const auto reading = config::to_reading_spec(asked);

@@ -98,16 +98,20 @@ std::string describe_book(const privacy::book_answer& found, privacy::start_kind
     return out;
 }
 
+/// `started`: of the last start, where there was one.
+privacy::book_request request_for(const config::run_spec& spec, const run_data& data, std::filesystem::path started) {
+    return {.asked = spec.privacy.book,
+            .name = make_book_name(bare_name(spec.data.path)),
+            .sketches = data.sketches,
+            .started = std::move(started)};
+}
+
 /// Into the book of all runs on the data, before anything is charged. `now` and `run`: where the directory is, and will
 /// be, of the run or of the tuning that pays for it.
 void enter_in_book(run_inputs& ready, std::vector<privacy::phase> committed, const privacy::ledger_content& ledger,
                    const eval::run_directory& now, const std::filesystem::path& run) {
-    const auto& asked = ready.spec.privacy.book;
-    if (asked == no_book) return;
-    const auto found = privacy::find_book({.asked = asked,
-                                           .name = make_book_name(bare_name(ready.spec.data.path)),
-                                           .sketches = ready.data.sketches,
-                                           .started = privacy::read_mark(now.book()).book});
+    if (ready.spec.privacy.book == no_book) return;
+    const auto found = privacy::find_book(request_for(ready.spec, ready.data, privacy::read_mark(now.book()).book));
     const auto kind = privacy::enter_run(found.directory, {.ledger = ledger,
                                                            .phases = std::move(committed),
                                                            .data_digest = ready.data.digest,
@@ -334,6 +338,22 @@ privacy::sanitizer_config make_sanitizer_config(const config::run_spec& spec, co
 
 price_times make_price_times(const config::run_spec& spec, const run_plan& plan) {
     return {.interval = spec.controller.interval, .evaluations = make_evaluation_times(spec, plan), .last = plan.steps};
+}
+
+void check_room(const config::run_spec& spec, const run_plan& plan, const run_data& data,
+                const std::filesystem::path& run) {
+    if (spec.privacy.book == no_book) return;
+    const auto found = privacy::find_known_book(request_for(spec, data, {}));
+    if (!found) return;
+    const auto policy = make_spending_policy(spec);
+    privacy::ledger_content promise;
+    promise.header = make_header(spec, plan, *policy, {});
+    privacy::check_room(found->directory, {.ledger = promise,
+                                           .phases = policy->committed(),
+                                           .data_digest = data.digest,
+                                           .split = data.split,
+                                           .place = std::filesystem::absolute(run).lexically_normal(),
+                                           .mark = {}});
 }
 
 checkpoint make_checkpoint(const moving_parts& parts, const std::string& belongs_to) {

@@ -95,6 +95,11 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
 
 privacy::sanitizer_config make_sanitizer_config(const config::run_spec& spec, const models::lora_layout& layout);
 
+/// Whether the budget book of the data has room for a run that is not in it, or for a tuning's runs together. Errors:
+/// bad_input in the words in which it would refuse that.
+void check_room(const config::run_spec& spec, const run_plan& plan, const run_data& data,
+                const std::filesystem::path& run);
+
 price_times make_price_times(const config::run_spec& spec, const run_plan& plan);
 
 /// What a resume goes on from.

@@ -10,6 +10,7 @@
 #include "eval/experiments/compare_grid.hpp"
 #include "models/weights.hpp"
 #include "run/artifacts/run_directory.hpp"
+#include "run/resolve.hpp"
 
 namespace rldp::app {
 
@@ -34,9 +35,10 @@ std::vector<std::string> list_command(const compare_arguments& given) {
 void settle_rate(compare_arguments& given) {
     const auto base = eval::load_configuration(given.config, given.set);
     if (base.train.lr) return;
-    const auto width = models::read_model(base.model.path).width;
+    const auto model = models::read_model(base.model.path);
     const auto steps = base.train.steps.value_or(config::least_steps);
-    given.set.push_back(fmt::format("train.lr={}", config::rate_for(base, steps, width)));
+    given.set.push_back(
+        fmt::format("train.lr={}", config::rate_for(base, steps, actors::describe_adapted(base, model))));
 }
 
 int run(compare_arguments given) {

@@ -3,9 +3,13 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "app/commands.hpp"
 #include "app/grids/grid_command.hpp"
@@ -13,9 +17,12 @@
 #include "base/output.hpp"
 #include "config/config.hpp"
 #include "eval/experiments/tune.hpp"
+#include "models/weights.hpp"
 #include "monitor/terminal/live_line.hpp"
 #include "privacy/accounting/accountant.hpp"
+#include "privacy/spending/account.hpp"
 #include "run/artifacts/run_directory.hpp"
+#include "run/memory.hpp"
 #include "run/plan.hpp"
 
 namespace rldp::app {
@@ -34,11 +41,37 @@ config::run_config load_with(const tune_arguments& given, const std::vector<std:
     return eval::load_configuration(given.config, set);
 }
 
+/// All runs train the same modules: lora.targets that is open would be chosen by each of them, by the memory that it
+/// finds. What a tuning that goes on began with stays. Nothing where it is given, tried, or not asked.
+std::optional<std::string> choose_targets(const tune_arguments& given, const eval::tune_plan& plan,
+                                          const std::filesystem::path& out) {
+    const std::string key = "lora.targets";
+    std::vector<config::reading_spec> all;
+    for (const auto& one : plan.trials) all.push_back(config::to_reading_spec(load_with(given, one.overrides)));
+    const auto is_settled = [](const auto& one) { return one.lora.targets || one.trains_base(); };
+    if (std::any_of(all.begin(), all.end(), is_settled)) return {};
+    const auto to_override = [&](const nlohmann::ordered_json& value) { return key + "=" + value.dump(); };
+    if (const auto begun = given.resume ? eval::read_base(out) : std::nullopt) {
+        const auto settled = eval::value_at(*begun, key);
+        return settled.is_null() ? std::nullopt : std::optional(to_override(settled));
+    }
+    std::vector<std::string> chosen;
+    for (const auto& one : all) {
+        chosen = actors::choose_targets(one, models::read_model(one.model.path)).targets;
+        if (chosen != std::vector<std::string>{"all-linear"}) break;  // what one has no room for, none takes
+    }
+    return to_override(chosen);
+}
+
 /// Of the first trial: for its N, and for what it refuses. Only where N is declared can a budget be told without data.
-actors::run_plan plan_first(const tune_arguments& given, const eval::tune_plan& plan) {
+/// A tuning that was entered in its budget book goes on there.
+actors::run_plan plan_first(const tune_arguments& given, const eval::tune_plan& plan,
+                            const std::filesystem::path& out) {
     const auto config = load_with(given, plan.trials.front().overrides);
     if (given.dry_run && config.privacy.population) return actors::plan_without_reading(config);
-    return actors::check(config, {.tell = given.quiet ? on_loading{} : monitor::loading_line()});
+    const bool enters = !given.dry_run && !std::filesystem::exists(privacy::locate_account(out));
+    return actors::check(config, {.entered = enters ? std::optional(out) : std::nullopt,
+                                  .tell = given.quiet ? on_loading{} : monitor::loading_line()});
 }
 
 /// What all runs of a tuning have the same, or one account could not pay for them.
@@ -54,8 +87,8 @@ double price_one(const config::run_config& config, const actors::run_plan& plan)
     return privacy::make_accountant(config.privacy.accountant)->epsilon(phases, plan.delta - padding);
 }
 
-eval::tune_price price_of(const tune_arguments& given, const eval::tune_plan& plan) {
-    const auto first = plan_first(given, plan);
+eval::tune_price price_of(const tune_arguments& given, const eval::tune_plan& plan, const std::filesystem::path& out) {
+    const auto first = plan_first(given, plan, out);
     const auto again = [&](std::vector<std::string> overrides) {
         overrides.push_back(fmt::format("privacy.population={}", first.population));
         return actors::plan_without_reading(load_with(given, overrides));
@@ -104,11 +137,18 @@ void tell(const eval::tune_plan& plan, const eval::tune_price& price, bool as_js
     say("{}\n", eval::describe(price));
 }
 
-int run(const tune_arguments& given) {
-    const auto plan = eval::plan_tune(given.grid, given.trials, eval::make_resolver(given.config, given.set));
+int run(tune_arguments given) {
+    const auto plan_all = [&] {
+        return eval::plan_tune(given.grid, given.trials, eval::make_resolver(given.config, given.set));
+    };
+    auto plan = plan_all();
     const auto out = find_directory(given, given.config, plan.what.kind);
     if (!given.dry_run) check_place(given, out);
-    const auto price = price_of(given, plan);
+    if (const auto targets = choose_targets(given, plan, out)) {
+        given.set.push_back(*targets);
+        plan = plan_all();
+    }
+    const auto price = price_of(given, plan, out);
     if (given.dry_run) {
         tell(plan, price, given.json);
         return 0;

@@ -353,6 +353,15 @@ void claim_directory(const std::filesystem::path& out, const grid& what) {
         refuse(fmt::format("{}: is of another grid: {}; choose another --out", file.string(), difference));
 }
 
+std::optional<json> read_base(const std::filesystem::path& out) {
+    const auto file = grid_directory{out}.description();
+    if (!std::filesystem::exists(file)) return {};
+    const auto described = json::parse(read_text(file), nullptr, false);
+    if (!described.is_object() || !described.contains("configuration"))
+        refuse(fmt::format("{}: describes no grid; choose another --out", file.string()));
+    return described.at("configuration");
+}
+
 selection selection_from(const std::vector<std::string>& only, const std::vector<axis>& axes) {
     selection chosen;
     for (const auto& text : only) {

@@ -92,6 +92,9 @@ std::string first_difference(const nlohmann::ordered_json& there, const nlohmann
 /// difference, one of an earlier layout, or anything else than a grid.
 void claim_directory(const std::filesystem::path& out, const grid& what);
 
+/// The configuration that the grid in `out` began with, or nothing. Errors: bad_input where it can't be read.
+std::optional<nlohmann::ordered_json> read_base(const std::filesystem::path& out);
+
 /// Which cells this invocation runs: of each axis named, the values named.
 using selection = std::map<std::string, std::vector<std::string>>;
 /// From "axis=v1,v2" texts. Errors: an axis or value that the grid does not have, an axis twice.

@@ -10,10 +10,10 @@
 #include <random>
 
 #include "base/error.hpp"
+#include "base/guarantee.hpp"
 #include "base/kinds.hpp"
 #include "config/schema.hpp"
 #include "eval/report/page.hpp"
-#include "privacy/spending/ledger.hpp"
 #include "run/artifacts/formatting.hpp"
 #include "run/artifacts/json_number.hpp"
 
@@ -54,9 +54,8 @@ std::int64_t count_trials(std::optional<std::int64_t> asked, std::int64_t settin
             fmt::format("tune: {} trial leaves nothing to choose, and would cost noise; give a --grid of several "
                         "settings, or use rldp run",
                         out));
-    if (out >= privacy::most_runs)
-        refuse(fmt::format("tune: {} trials; a budget pays for at most {}, so give --trials", out,
-                           privacy::most_runs - 1));
+    if (out >= most_runs)
+        refuse(fmt::format("tune: {} trials; a budget pays for at most {}, so give --trials", out, most_runs - 1));
     return out;
 }
 

@@ -148,14 +148,15 @@ void pin_data(const fs::path& directory, const run_account& account, const accou
                         locate_account(directory).string(), run.name));
 }
 
-/// For whoever writes alone. Nothing is made where there is no tuning.
+/// For whoever writes alone, after the other runs that begin at the same time. Nothing is made where there is no
+/// tuning.
 append_file open_lines(const fs::path& directory, const std::string& name) {
     if (!fs::is_directory(directory / "trusted"))
         refuse(directory.string() + ": is no tuning's directory (trusted/ is missing); rldp tune makes one");
     if (!is_run_name(name))
         refuse(fmt::format("{}: is no name for a run of {}, which lies below it, by a path in UTF-8", shown_text(name),
                            directory.string()));
-    return append_file(locate_account(directory));
+    return append_file(locate_account(directory), detail::longest_wait);
 }
 
 /// The account that a run is in, or may be entered in, for whoever has it open; made where it is not there.

@@ -351,6 +351,13 @@ start_kind enter_run(const fs::path& directory, const book_claim& run) {
     }
 }
 
+void check_room(const fs::path& directory, const book_claim& run) {
+    auto book = book_at(directory);
+    const auto entry = entry_for(run, run_key::load(detail::locate_key(directory)));
+    book.runs.push_back(entry);
+    if (const auto why = detail::excess(book, entry)) refuse_excess(directory, entry, *why);
+}
+
 void set_total(const fs::path& directory, const book_total& total) {
     detail::check(total, "rldp book");
     make_book(directory);

@@ -117,6 +117,10 @@ enum class start_kind : std::uint8_t { first, again, copy };
 /// the book can't be written; nothing is entered then.
 start_kind enter_run(const std::filesystem::path& directory, const book_claim& run);
 
+/// Whether a run that is not in the book may be entered. Errors: bad_input, in enter_run's words, where a total would
+/// be exceeded.
+void check_room(const std::filesystem::path& directory, const book_claim& run);
+
 /// Of its unit, in place of the one before. Errors: bad_input where the runs so far exceed it.
 void set_total(const std::filesystem::path& directory, const book_total& total);
 

@@ -109,7 +109,7 @@ writing_lock::writing_lock(const fs::path& directory) {
     const auto path = locate_lock(directory);
     descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (descriptor_ < 0) storage_fault(path, "can't be opened", errno);
-    const auto until = std::chrono::steady_clock::now() + 60s;
+    const auto until = std::chrono::steady_clock::now() + longest_wait;
     while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
         const int reason = errno;
         const bool late = std::chrono::steady_clock::now() > until;

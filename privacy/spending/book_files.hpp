@@ -1,5 +1,6 @@
 #pragma once
 // The files of a budget book: where it lies, who may write it, and what a run directory remembers of it.
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -31,8 +32,11 @@ std::filesystem::path locate_lines(const std::filesystem::path& book);
 std::filesystem::path locate_key(const std::filesystem::path& book);
 std::filesystem::path locate_sketch(const std::filesystem::path& book);
 
+/// So long a run waits for others that begin at the same time.
+inline constexpr std::chrono::seconds longest_wait{60};
+
 /// The only one to write in a directory, as long as this lives. The lock is a file's: a directory's holds only its own
-/// machine where the file system is a network's (nfs(5)). Waits up to a minute. Errors: bad_input where others keep
+/// machine where the file system is a network's (nfs(5)). Waits for longest_wait. Errors: bad_input where others keep
 /// it; storage_error, also where the file system has no locks.
 class writing_lock {
   public:

@@ -160,20 +160,34 @@ void make_home() {
     create_private_directory(home);
 }
 
-book_answer search(const book_request& request, const fs::path& given) {
-    const bool found = request.asked == found_book;
-    const auto known = found ? request.started : given;
-    if (!known.empty() && is_book(known)) return {known, likeness_to(known, request.sketches), false};
-    make_home();
-    const detail::writing_lock alone(books_home());
-    const auto alike = most_alike(request.sketches);
-    if (found && alike) return *alike;
-    if (!found && alike)
+bool is_found(const book_request& request) {
+    return request.asked == found_book;
+}
+
+/// The book that a name, a path or a run's last start say.
+std::optional<book_answer> find_said(const book_request& request, const fs::path& given) {
+    const auto known = is_found(request) ? request.started : given;
+    if (known.empty() || !is_book(known)) return {};
+    return book_answer{known, likeness_to(known, request.sketches), false};
+}
+
+/// Else one of the home's, by the data.
+std::optional<book_answer> find_alike(const book_request& request) {
+    auto alike = most_alike(request.sketches);
+    if (!is_found(request) && alike)
         refuse(
             fmt::format("privacy.book {}: would be a new book, but {} has runs on data like these; name that one, "
                         "or make this one first (rldp book {} --new)",
                         request.asked, alike->directory.string(), request.asked));
-    const auto directory = found ? name_for(request.name) : given;
+    return alike;
+}
+
+book_answer search(const book_request& request, const fs::path& given) {
+    if (auto said = find_said(request, given)) return std::move(*said);
+    make_home();
+    const detail::writing_lock alone(books_home());
+    if (auto alike = find_alike(request)) return std::move(*alike);
+    const auto directory = is_found(request) ? name_for(request.name) : given;
     make_with_sketch(directory, request.sketches);
     return {directory, 1, true};
 }
@@ -196,10 +210,26 @@ fs::path book_called(const std::string& text) {
     return books_home() / text;
 }
 
+namespace {
+
+fs::path place_of(const book_request& request) {
+    if (is_book_path(request.asked)) return request.asked;
+    return is_found(request) ? books_home() : books_home() / request.asked;
+}
+
+}  // namespace
+
+std::optional<book_answer> find_known_book(const book_request& request) {
+    if (auto said = find_said(request, place_of(request))) return said;
+    if (auto alike = find_alike(request)) return alike;
+    if (!is_found(request)) return {};
+    // One that no run has used yet, in which its owner may have set a total.
+    if (const auto named = name_for(request.name); is_book(named)) return book_answer{named, 1, false};
+    return {};
+}
+
 book_answer find_book(const book_request& request) {
-    const fs::path given = is_book_path(request.asked)   ? fs::path(request.asked)
-                           : request.asked == found_book ? books_home()
-                                                         : books_home() / request.asked;
+    const auto given = place_of(request);
     try {
         return search(request, given);
     } catch (const storage_error& reason) {

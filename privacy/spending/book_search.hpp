@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,9 @@ struct book_answer {
 /// begin together the second finds what the first made. Errors: bad_input where a name or path would begin a new book
 /// although another in the home has data like these; as make_book.
 book_answer find_book(const book_request& request);
+
+/// The same, where there is one already; nothing is made. Errors: as find_book.
+std::optional<book_answer> find_known_book(const book_request& request);
 
 /// The books in the home, by name.
 std::vector<std::filesystem::path> books_at_home();

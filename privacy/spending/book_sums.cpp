@@ -182,19 +182,20 @@ std::optional<std::string> detail::excess(const budget_book& book, const book_to
         by_group += price.epsilon;
         sum.delta += price.delta;
     }
-    const auto how_many = records.empty() ? fmt::format("{} runs", all.size())
+    const bool one = all.size() == 1;
+    const auto how_many = records.empty() ? fmt::format("{} run{}", all.size(), one ? "" : "s")
                                           : fmt::format("{} runs, {} of them by record and priced for {} records,",
                                                         all.size(), records.size(), *most.records_per_unit);
     const auto which = book.totals.size() == 1 ? std::string() : fmt::format(" for {}", describe_each(most.unit));
     if (!(sum.delta <= most.delta * (1 + 1e-9)))
-        return fmt::format("the δ of {} add up to {:.4g}, and the total{} is {:g}", how_many, sum.delta, which,
-                           most.delta);
+        return fmt::format("the δ of {} add{} up to {:.4g}, and the total{} is {:g}", how_many, one ? "s" : "",
+                           sum.delta, which, most.delta);
     double epsilon = *sum.epsilon_guaranteed;
     if (most.by == composition_rule::pld && !own.empty())
         epsilon = std::min(epsilon, composed(own, records.empty() ? most.delta : own_delta));
     epsilon += by_group;
     if (!(epsilon <= most.epsilon_budget * (1 + 1e-9)))
-        return fmt::format("{} come to ε = {:.4g} ({}), and the total{} is {:g}", how_many, epsilon,
+        return fmt::format("{} come{} to ε = {:.4g} ({}), and the total{} is {:g}", how_many, one ? "s" : "", epsilon,
                            most.by == composition_rule::basic ? "added up" : "composed", which, most.epsilon_budget);
     return {};
 }

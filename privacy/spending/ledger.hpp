@@ -15,9 +15,6 @@
 
 namespace rldp::privacy {
 
-/// Runs that one budget pays for together, at most.
-inline constexpr std::int64_t most_runs = 100;
-
 struct ledger_header {
     static constexpr int current_version = 5, oldest_version = 2;
     int version = current_version;

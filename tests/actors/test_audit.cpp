@@ -9,6 +9,7 @@
 #include "actors/audit_launch.hpp"
 #include "actors/auditor.hpp"
 #include "actors/hub.hpp"
+#include "base/directories.hpp"
 #include "base/files.hpp"
 #include "bench/plain_loop.hpp"
 #include "config/config.hpp"
@@ -49,8 +50,9 @@ config::run_config small(const std::vector<std::string>& more = {}) {
 }
 
 /// Runs to the end, without actors.
-void finish(const config::run_config& config, const std::filesystem::path& directory, std::int64_t until = 1000) {
-    auto opened = create_run(config, directory);
+void finish(const config::run_config& config, const std::filesystem::path& directory, std::int64_t until = 1000,
+            const opening& how = {}) {
+    auto opened = create_run(config, directory, how);
     bench::run_plain(opened, until);
     const auto& training = opened.parts.steps->training();
     if (!training.finished()) return;
@@ -171,6 +173,37 @@ TEST_CASE("an audit of a whole run reports every attack") {
         CHECK(one.confidence == Approx(0.975));  // both together 0.95
         CHECK(one.gaussian_epsilon >= one.epsilon);
     }
+}
+
+TEST_CASE("a run with noise in bands, and a trial of a tuning, are audited as others are") {
+    scratch_directory scratch;
+    const std::vector<std::string> few = {"privacy.epsilon=2", "train.steps=24",
+                                          "noise.bands=3",     "train.expected_batch_size=24",
+                                          "audit.canaries=20", "audit.gradient_canaries=100"};
+    const auto audited_at = [&](const std::filesystem::path& directory) {
+        const auto found = audited(directory);
+        REQUIRE(found.bounds.size() == 2);
+        for (const auto& one : found.bounds) CHECK(one.epsilon < found.claimed_epsilon);
+        return found;
+    };
+    const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.end(), few.begin(), few.end());
+        return small(more);
+    };
+    finish(with({}), scratch / "run");
+    CHECK(audited_at(scratch / "run").claimed_epsilon == Approx(2).epsilon(0.01));
+
+    // A trial is held against what all runs of its tuning promise together; each has coins of its own.
+    const auto tuned = scratch / "tuned";
+    create_private_directory(tuned / "trusted");
+    std::vector<std::vector<bool>> coins;
+    for (const char* name : {"trial-1", "trial-2"}) {
+        const auto trial = tuned / "cells" / name;
+        finish(with({"privacy.runs=3"}), trial, 1000, {.account = tuned});
+        CHECK(audited_at(trial).claimed_epsilon == Approx(2).epsilon(0.01));
+        coins.push_back(eval::read_membership(eval::run_directory{trial}.membership()).gradient_canary_in);
+    }
+    CHECK(coins[0] != coins[1]);
 }
 
 TEST_CASE("what the run did not release is not attacked") {

@@ -86,6 +86,25 @@ TEST_CASE("rldp tune: trials and a final run are one promise, gone on with at no
     CHECK(count_lines(scratch / "books/tuned/book.jsonl", "began_run") == 1);
 }
 
+TEST_CASE("rldp tune: all runs train the modules that were chosen when it began") {
+    scratch_directory scratch;
+    const auto out = scratch / "tuned";
+    const auto targets_in = [](const fs::path& file) {
+        const auto all = json::parse(rldp::read_file(file));
+        return all.value("configuration", all).at("lora").at("targets").dump();
+    };
+    // Begun with others than would be chosen now, as on a machine of less memory.
+    const std::string few = R"(["q","v"])";
+    REQUIRE(tune(scratch, grid + "--quiet --set 'lora.targets=" + few + "' --out " + out.string()).status == 0);
+    const auto again = tune(scratch, grid + "--quiet --resume --out " + out.string());
+    INFO(again.err);
+    CHECK(again.status == 0);
+    CHECK(targets_in(out / "grid.json") == few);
+    for (const char* run : {"trial-1", "trial-2", "final"})
+        CHECK(targets_in(out / "cells" / run / "public/config.json") == few);
+    CHECK(has(tune(scratch, grid + "--resume --set 'lora.targets=[\"q\"]' --out " + out.string()).err, "lora.targets"));
+}
+
 TEST_CASE("rldp tune: what can't be tuned is refused in a line, and nothing is made") {
     scratch_directory scratch;
     const auto refused = [&](const std::string& more, const std::string& line) {
@@ -107,6 +126,10 @@ TEST_CASE("rldp tune: what can't be tuned is refused in a line, and nothing is m
     refused(grid + "--resume", "holds no tuning");
     refused("--grid train.lr=0.1,-1", "cell trial-2: --set train.lr");
     CHECK_FALSE(fs::exists(scratch / "books"));
+    // A total that all runs together would exceed.
+    REQUIRE(rldp_says("book tuned --total-epsilon 5 --total-delta 1e-3", scratch / ".").status == 0);
+    refused(grid, "with this run, 1 run comes to ε = 8 (added up), and the total is 5");
+    CHECK(count_lines(scratch / "books/tuned/book.jsonl", "began_run") == 0);
 }
 
 TEST_CASE("rldp tune --dry-run tells what the trials leave of the noise") {

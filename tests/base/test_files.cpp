@@ -6,10 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "base/directories.hpp"
 #include "base/files.hpp"
@@ -215,7 +218,13 @@ TEST_CASE("a growing file appends, reopens at its end, is cut, and has one write
         auto moved = std::move(log);
         moved.append("three\n");
     }
-    append_file again(path);
+    std::optional<append_file> first(path);
+    std::thread ends([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+        first.reset();
+    });
+    append_file again(path, std::chrono::seconds(60));  // which waits for the first to end
+    ends.join();
     CHECK(again.size() == 14);
     again.truncate(4);
     again.append("2\n");

@@ -24,7 +24,7 @@ const config::choice* of(const std::vector<config::choice>& all, const std::stri
 
 TEST_CASE("a configuration of data, model and ε alone gets a whole plan, each choice with its reason") {
     auto c = parsed(R"({"rl": {"state": "published"}})");
-    const auto made = choose_open_keys(c, 73271, 64);
+    const auto made = choose_open_keys(c, 73271, {.width = 64});
     CHECK(read_batch_size(c) == 2048);  // 107 steps; 4096 would leave 53
     CHECK(config::planned_steps(c, 73271) == 107);
     CHECK(c.train.lr == 0.01);
@@ -36,20 +36,20 @@ TEST_CASE("a configuration of data, model and ε alone gets a whole plan, each c
     CHECK(c.rl.warmup == 9);
     CHECK(c.train.eval_records == 16384);  // a tenth of the time of 107/3 steps of 2048 units would be 21,504
     auto raw = parsed(R"({"rl": {"state": "published"}, "eval": {"publish": "raw"}})");
-    choose_open_keys(raw, 73271, 64);
+    choose_open_keys(raw, 73271, {.width = 64});
     CHECK(raw.train.eval_records == 3072);  // of 5 steps
     REQUIRE(made.size() == 9);
     for (const auto& one : made) CHECK_FALSE(one.reason.empty());
     CHECK(of(made, "train.schedule")->value == "\"linear\"");
     CHECK(of(made, "train.expected_batch_size")->value == "2048");
-    CHECK(choose_open_keys(c, 73271, 64).empty());  // nothing is open any more
+    CHECK(choose_open_keys(c, 73271, {.width = 64}).empty());  // nothing is open any more
     CHECK(config::parse(config::to_json(c), "again", "/").train.lr == 0.01);
 }
 
 TEST_CASE("what is given stays, and what follows from it follows") {
     auto c = parsed(R"({"train": {"steps": 300, "lr": 0.003, "schedule": "constant"}, "rl": {"interval": 30},
                         "data": {"template": "t.json"}})");
-    const auto made = choose_open_keys(c, 73271, 768);
+    const auto made = choose_open_keys(c, 73271, {.width = 768});
     CHECK(read_batch_size(c) == 512);  // of the 732 units that a step of three epochs has
     CHECK(c.train.lr == 0.003);
     CHECK(c.train.schedule == rate_shape::constant);
@@ -62,10 +62,13 @@ TEST_CASE("what is given stays, and what follows from it follows") {
 TEST_CASE(
     "wider models and longer plans get a lower rate, adapters on q and v and noise in bands a higher one, hyfreedp a "
     "constant one, the published semantics what was published") {
-    const auto rate = [](std::int64_t width, const std::vector<std::string>& set = {}) {
+    const auto rate_of = [](const config::adapted_model& model, const std::vector<std::string>& set = {}) {
         auto c = parsed(R"({"method": {"name": "static"}, "train": {"steps": 120}})", set);
-        choose_open_keys(c, 10000, width);
+        choose_open_keys(c, 10000, model);
         return *c.train.lr;
+    };
+    const auto rate = [&](std::int64_t width, const std::vector<std::string>& set = {}) {
+        return rate_of({.width = width}, set);
     };
     CHECK(rate(32) == 0.0099);
     CHECK(rate(64) == 0.0099);
@@ -76,17 +79,18 @@ TEST_CASE(
     CHECK(rate(64, {"train.steps=240"}) == 0.007);
     CHECK(rate(64, {"train.steps=4"}) == rate(64, {"train.steps=16"}));
     CHECK(rate(64, {R"(lora.targets=["all-linear"])"}) == 0.0099);
-    CHECK(rate(64, {R"(lora.targets=["q","v"])"}) == 0.02);
+    CHECK(rate_of({.width = 64, .queries_and_values = true}) == 0.02);
     CHECK(rate(64, {"noise.bands=4"}) == 0.02);
-    CHECK(rate(64, {"train.schedule=constant"}) == 0.01);
+    CHECK(rate(64, {"train.schedule=constant"}) == 0.005);
+    CHECK(rate_of({.width = 64, .queries_and_values = true}, {"train.schedule=constant"}) == 0.01);
     auto warm = parsed(R"({"data": {"template": "t.json"}, "public": {"path": "synthetic:9"}})");
-    choose_open_keys(warm, 10000, 64);
+    choose_open_keys(warm, 10000, {.width = 64});
     CHECK((warm.train.lr == 0.01 && warm.train.value_weight == 3));
     auto free = parsed(R"({"method": {"name": "hyfreedp"}})");
-    choose_open_keys(free, 10000, 64);
+    choose_open_keys(free, 10000, {.width = 64});
     CHECK(free.train.schedule == rate_shape::constant);
     auto published = parsed(R"({"privacy": {"semantics": "as_published", "acknowledge_no_guarantee": true}})");
-    choose_open_keys(published, 73271, 768);
+    choose_open_keys(published, 73271, {.width = 768});
     CHECK(read_batch_size(published) == 16);
     CHECK(published.train.lr == 5e-4);
     CHECK(published.train.schedule == rate_shape::constant);
@@ -99,7 +103,7 @@ TEST_CASE(
     for (int i = 0; i < 500; ++i) {
         const auto population = static_cast<std::int64_t>(std::exp(std::uniform_real_distribution(0.0, 20.0)(random)));
         auto c = parsed(R"({"rl": {"state": "published"}})");
-        choose_open_keys(c, population, 64);
+        choose_open_keys(c, population, {.width = 64});
         const auto batch = read_batch_size(c);
         CAPTURE(population, batch);
         CHECK(batch <= population);
@@ -119,12 +123,12 @@ TEST_CASE(
 
 TEST_CASE("a run of one step has no warm-up, and a reason never says what is not so") {
     auto one = parsed(R"({"train": {"steps": 1}, "rl": {"state": "published"}})");
-    choose_open_keys(one, 10000, 64);
+    choose_open_keys(one, 10000, {.width = 64});
     CHECK(one.train.warmup == 0);
     CHECK_NOTHROW(config::validate(one));
     const auto reason = [](const char* text, std::int64_t population) {
         auto c = parsed(text);
-        return of(choose_open_keys(c, population, 64), "train.expected_batch_size")->reason;
+        return of(choose_open_keys(c, population, {.width = 64}), "train.expected_batch_size")->reason;
     };
     CHECK(reason(R"({"train": {"steps": 300}})", 1000).find("though 300 steps of it are more") != std::string::npos);
     CHECK(reason(R"({"train": {"steps": 30}})", 1000).find("rounded down") != std::string::npos);
@@ -135,7 +139,7 @@ TEST_CASE("a run of one step has no warm-up, and a reason never says what is not
 TEST_CASE("under a prepared policy nothing of its schedule is chosen, and it decides from its first block on") {
     auto c =
         parsed(R"({"rl": {"state": "prepared", "controller": "p", "interval": 8}, "noise": {"allocation": "shares"}})");
-    const auto made = choose_open_keys(c, 73271, 64);
+    const auto made = choose_open_keys(c, 73271, {.width = 64});
     CHECK(c.rl.warmup == 7);
     CHECK_FALSE(of(made, "train.warmup"));
     CHECK_FALSE(of(made, "train.schedule"));

@@ -91,6 +91,8 @@ json random_configuration(generator& random, std::size_t units) {
         maybe("rl", "clip_action", {"absolute", "delta"});
         maybe("rl", "interval", {1, 3});
     }
+    constexpr std::size_t least_group = 10;
+    if (!row.steered() && units >= 2 * least_group) maybe("noise", "bands", {1, 2});
     if (row.groups == config::grouping_rule::any) {
         maybe("noise", "allocation", {"proportional", "uniform", "min_variance"});
         maybe("clip", "groups", {"adapters", "factors", "flat"});

@@ -209,6 +209,14 @@ TEST_CASE("on a terminal nothing but a coarse share and public numbers is drawn"
     check({.how = {"csv", false}, .config = short_run(24, "static"), .terminal = true});
 }
 
+TEST_CASE("nothing public tells tables apart where noise is correlated over steps", "[full]") {
+    const auto halt = GENERATE(as<std::string>(), "", "kill 3", "lose 5");
+    INFO(halt);
+    auto config = short_run(24, "static");
+    config["noise"]["bands"] = 2;
+    check({.how = {"csv", true}, .config = std::move(config), .halt = halt, .plan = halt.empty()});
+}
+
 TEST_CASE("nothing public tells tables of JSON and text lines apart", "[full]") {
     const auto how = GENERATE(layout{"jsonl", false}, layout{"jsonl", true}, layout{"txt", false});
     INFO(how.extension << how.grouped);

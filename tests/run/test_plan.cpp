@@ -213,6 +213,27 @@ TEST_CASE("adapters go on every linear module where memory allows, and on querie
     CHECK(chosen(open, larger) == names{"q", "v"});
 }
 
+TEST_CASE("a learning rate goes by the modules that are adapted, not by how they are named") {
+    const auto model = models::read_model_config("config/tiny-gpt2");
+    const auto rate = [&](const std::string& targets) {
+        const auto asked = config::load("config/demo.json", {"method.name=static", "train.lr=null", "train.steps=60",
+                                                             "noise.bands=1", "lora.targets=" + targets});
+        return *actors::resolve(asked, 40'000, model).config.train.lr;
+    };
+    const auto all = rate("null");
+    CHECK(rate(R"(["all-linear"])") == all);
+    CHECK(rate(R"(["q"])") == all);  // of which nothing was measured
+    CHECK(rate(R"(["q","k","v"])") == all);
+    const auto two = rate(R"(["q","v"])");
+    CHECK(two == Approx(2 * all).epsilon(0.06));
+    for (const char* same :
+         {R"(["v","q"])", R"(["q_proj","v_proj"])", R"(["v","attn.q_proj","q"])", R"([".*attn\\.[qv]_proj"])"}) {
+        CAPTURE(same);
+        CHECK(rate(same) == two);
+    }
+    CHECK(has(refusal([&] { rate(R"(["w"])"); }), "lora.targets"));
+}
+
 TEST_CASE("the micro-batch that is chosen fits the machine, and is halved until it does") {
     const auto model = models::read_model_config("config/models/llama-3.2-1b");
     auto spec =

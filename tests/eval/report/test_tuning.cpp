@@ -61,8 +61,8 @@ TEST_CASE("a tuning is verified as one composition of all its runs") {
 
 TEST_CASE("a configuration asks for as many runs as a budget pays for, and no more") {
     const auto with = [](std::int64_t runs) { return small_config({fmt::format("privacy.runs={}", runs)}); };
-    CHECK(with(privacy::most_runs).privacy.runs == privacy::most_runs);
-    CHECK(has(refusal([&] { with(privacy::most_runs + 1); }), "privacy.runs"));
+    CHECK(with(most_runs).privacy.runs == most_runs);
+    CHECK(has(refusal([&] { with(most_runs + 1); }), "privacy.runs"));
 }
 
 TEST_CASE("a certificate of one of a tuning's runs says that it is a share") {

@@ -1,7 +1,10 @@
 // The account of several runs that a budget pays for together.
 #include "privacy/spending/account.hpp"
 
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
 
 #include "base/files.hpp"
 #include "privacy/keys/digest.hpp"
@@ -67,6 +70,20 @@ TEST_CASE("a header of several runs is priced as all of them, their looks too") 
     CHECK(has(refusal([&] { verify(dealt); }), "composes to"));
     dealt.header.epsilon_budget = dealt.header.epsilon_guaranteed = pld->epsilon(three, 1e-5);
     CHECK_NOTHROW(verify(dealt));
+}
+
+TEST_CASE("runs of a tuning that begin at once wait for one another") {
+    scratch_directory scratch;
+    std::filesystem::create_directory(scratch / "trusted");
+    const auto run = begin(scratch / "a", 'a');
+    std::optional<rldp::append_file> other(locate_account(scratch / "."));
+    std::thread ends([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+        other.reset();
+    });
+    enter_account(scratch / ".", {"cells/trial-1", run.content(), scratch / "mark", "data", "split"});
+    ends.join();
+    CHECK(read_account(locate_account(scratch / ".")).runs.size() == 1);
 }
 
 TEST_CASE("an account knows the runs that were begun, and pays for no more than it promises") {

@@ -256,6 +256,19 @@ TEST_CASE("a total refuses the run that would exceed it, and leaves no trace of 
     CHECK(has(line, "3 runs come to ε = 2.7 (added up), and the total is 2"));
     CHECK(read_book(place).runs.size() == 2);
     CHECK_NOTHROW(enter(place, run("a")));  // it is there already
+    const auto has_room = [&](double epsilon) {
+        return refusal([&] {
+            check_room(place, {.ledger = run("c", epsilon),
+                               .phases = steps,
+                               .data_digest = "the table",
+                               .split = "one split",
+                               .place = "/runs/c",
+                               .mark = {}});
+        });
+    };
+    CHECK(has_room(0.9) == line);
+    CHECK(has_room(0.2).empty());
+    CHECK(read_book(place).runs.size() == 2);
     SECTION("composed, there is room") {
         set_total(place, {.epsilon_budget = 2, .delta = 1e-4, .unit = "record", .by = composition_rule::pld});
         CHECK_NOTHROW(enter(place, run("c")));

@@ -282,6 +282,25 @@ TEST_CASE("a book in which nothing but a total was set is that of the data of it
     CHECK(h.find(visits(0, 990)).directory == h.place / "visits");
 }
 
+TEST_CASE("the book that data will find is known beforehand, and nothing is made to know it") {
+    const home h;
+    const auto known = [&](const rows& all, const std::string& asked = "found") {
+        return privacy::find_known_book(
+            {.asked = asked, .name = "visits", .sketches = h.t.of(all).sketches, .started = {}});
+    };
+    CHECK_FALSE(known(visits(0, 900)));
+    CHECK_FALSE(known(visits(0, 900), "ward"));
+    CHECK_FALSE(fs::exists(h.place));
+    privacy::set_total(h.place / "visits", {.epsilon_budget = 1, .delta = 1e-5, .unit = "record"});
+    CHECK(known(visits(0, 900))->directory == h.place / "visits");
+    const auto first = h.find(visits(0, 900));
+    CHECK(known(visits(0, 990))->directory == first.directory);
+    CHECK(known(visits(0, 990), "visits")->directory == first.directory);
+    CHECK_FALSE(known(visits(0, 900, "Q")));
+    CHECK(has(refusal([&] { known(visits(0, 900), "wrad"); }), "would be a new book"));
+    CHECK(privacy::books_at_home().size() == 1);
+}
+
 TEST_CASE("runs that begin at once on the same data find one book") {
     const home h;
     std::vector<std::thread> all;
