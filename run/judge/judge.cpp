@@ -336,10 +336,7 @@ struct owned_run {
 owned_run open_owned(const fs::path& path) {
     owned_run out{.where = eval::run_at(path), .spec = {}, .who = {}, .how = {}, .codes = {}};
     if (!fs::exists(out.where.ledger())) refuse(path.string() + ": holds no run (public/ledger.jsonl is missing)");
-    if (!is_owners(path))
-        refuse(
-            path.string() +
-            ": trusted/membership.json is not here; a report reads real records, so it is for the owner of the data");
+    if (const auto obstacle = find_obstacle(path); !obstacle.empty()) refuse(path.string() + ": " + obstacle);
     out.spec = config::to_reading_spec(eval::read_configuration(out.where));
     if (!out.spec.data.narrative) refuse(path.string() + ": its records were no table with a template");
     out.how = data::read_template(*out.spec.data.narrative);
