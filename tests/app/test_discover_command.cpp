@@ -96,7 +96,7 @@ TEST_CASE("nothing is released that the book does not have") {
     const auto before = rldp::read_file(of.at("t.json"));
     const auto refused = of.discover("--template " + of.at("t.json") + all_types);
     CHECK(refused.status == 2);
-    CHECK(has(refused.err, "1 runs come to ε = 4 (added up), and the total is 1"));
+    CHECK(has(refused.err, "1 run comes to ε = 4 (added up), and the total is 1"));
     CHECK(refused.out.empty());
     CHECK(rldp::read_file(of.at("t.json")) == before);
     CHECK(has(of.says("book visits").out, "total allowed"));

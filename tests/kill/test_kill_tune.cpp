@@ -103,7 +103,7 @@ class watched_tuning {
 TEST_CASE("a tuning that is ended in a trial goes on with it, and charges nothing twice", "[full]") {
     const int signal = GENERATE(SIGTERM, SIGKILL);
     const scratch_directory scratch;
-    watched_tuning all(scratch / ".");
+    watched_tuning all(scratch.path());
     all.end_in("trial-1", 4, signal, false);
     const auto first = all.account();
     REQUIRE(first.runs.size() == 1);
