@@ -16,8 +16,8 @@ using nlohmann::json;
 namespace {
 
 /// 4,000 visits of 1,000 persons. Each ward but one has many; "attic" has one, and one person is 107 years old.
-struct visits {
-    visits() {
+struct counted_visits {
+    counted_visits() {
         std::string rows = "patient_id,ward,age,weight,day,note\n";
         for (int i = 0; i < 4000; ++i)
             rows += fmt::format("{},{},{},{:.1f},{:02}.0{}.2023,fine\n", i % 1000,
@@ -44,7 +44,7 @@ const std::string all_types = " --type ward=category --type age=integer --type w
 }  // namespace
 
 TEST_CASE("domains are found under a price, written into the template, and stand in the book of runs") {
-    const visits of;
+    const counted_visits of;
     const auto model = std::filesystem::absolute("config/tiny-gpt2").string();
     const auto made = of.discover("--template " + of.at("t.json") + all_types);
     INFO(made.err);
@@ -91,7 +91,7 @@ TEST_CASE("domains are found under a price, written into the template, and stand
 }
 
 TEST_CASE("nothing is released that the book does not have") {
-    const visits of;
+    const counted_visits of;
     REQUIRE(of.says("book visits --total-epsilon 1 --total-delta 1e-4 --unit patient_id").status == 0);
     const auto before = rldp::read_file(of.at("t.json"));
     const auto refused = of.discover("--template " + of.at("t.json") + all_types);
@@ -109,7 +109,7 @@ TEST_CASE("nothing is released that the book does not have") {
 }
 
 TEST_CASE("too little ε finds nothing, which is said, charged and not written") {
-    const visits of;
+    const counted_visits of;
     const auto dry = of.discover("--record --type ward=category --dry-run --out " + of.at("s.json"), "0.001");
     CHECK(dry.status == 0);
     CHECK(has(dry.out, "nothing was read but the columns' names, and nothing charged"));
@@ -137,7 +137,7 @@ TEST_CASE("too little ε finds nothing, which is said, charged and not written")
 }
 
 TEST_CASE("what discover can't do it says in a line, and leaves nothing behind") {
-    const visits of;
+    const counted_visits of;
     const auto at = " --template " + of.at("t.json");
     for (const auto& [arguments, why] : std::vector<std::pair<std::string, std::string>>{
              {at + " --type town=category", "no such column; there are patient_id, ward"},

@@ -151,9 +151,9 @@ TEST_CASE("a table becomes a made-up one, and nothing under trusted/ is read") {
     INFO(filled.err);
     REQUIRE(filled.status == 0);
     CHECK(has(filled.out, "It is as private as " + at("part.csv")));
-    const auto rows = rldp::read_file(at("f.csv"));
-    CHECK(rows.starts_with("sex,age,outcome\nf,"));
-    CHECK(rows.ends_with(",well\n"));
+    const auto cells = rldp::read_file(at("f.csv"));
+    CHECK(cells.starts_with("sex,age,outcome\nf,"));
+    CHECK(cells.ends_with(",well\n"));
     CHECK(has(says(fill + at("g.csv") + " --rows 3").err, "--rows"));
     scratch.write("part.csv", "age\n7\n007\n");
     CHECK(has(says(fill + at("g.csv")).err, "part.csv:3: age=007: must be integer from 0 to 120"));
