@@ -322,7 +322,6 @@ void take_piped_rows(const run_settings& how) {
 }
 
 bool run_cells(const std::vector<cell>& cells, const run_settings& how, const watcher& told) {
-    take_piped_rows(how);
     grid_directory{how.out}.create();
     const bool ended = pool(cells, how, told).run();
     if (ended) staged_directory::remove_abandoned(grid_directory{how.out}.corpora());  // another grid process may go on

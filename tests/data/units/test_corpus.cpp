@@ -223,7 +223,7 @@ TEST_CASE("a source that can't be loaded is refused in one line") {
     CHECK(has(refused({at.write("t.jsonl", "\"a\"\n"), {}, how, {}}), "t.jsonl:1: not a JSON object"));
     CHECK(has(refused({at.write("t.txt", "a\n"), {}, {}, "who"}), "t.txt: plain text has no key columns"));
     CHECK(has(refused({at.write("t.txt", " \n"), {}, {}, {}}), "t.txt: no records"));
-    CHECK(has(refused({at.write("t.parquet", "a\n"), {}, {}, {}}), "t.parquet: Parquet and Arrow files are not read"));
+    CHECK(has(refused({at.write("t.parquet", "a\n"), {}, {}, {}}), "t.parquet: Parquet"));
     CHECK(has(refused({"/nowhere/t.csv", {}, how, {}}), "/nowhere/t.csv: no such file"));
 }
 
