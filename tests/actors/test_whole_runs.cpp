@@ -62,8 +62,8 @@ TEST_CASE("whole: a run of all parameters learns, moves every tensor, and leaves
     }
     std::set<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(directory)) names.insert(entry.path().filename());
-    CHECK(names == std::set<std::string>{"config.json", "generation_config.json", "model.safetensors", "tokenizer.json",
-                                         "tokenizer_config.json"});
+    CHECK(names == std::set<std::string>{"README.md", "config.json", "generation_config.json", "model.safetensors",
+                                         "tokenizer.json", "tokenizer_config.json"});
     CHECK_FALSE(std::filesystem::exists(scratch / "run/public/adapter"));
     eval::check_named_files({scratch / "run"});
 }
