@@ -187,7 +187,12 @@ TEST_CASE("device: unit gradients and losses are the CPU's, for every family, gr
         CHECK(waits().empty());
         CHECK(device.gradients.device().type() == at::kPrivateUse1);
         CHECK(device.losses.device().type() == at::kPrivateUse1);
-        CHECK(apart(here.gradients, device.gradients) < 5e-3);  // some models magnify rounding: 2.7e-3 for seed 43
+        // Some models magnify rounding: no more than an adapter that differs in its last digits does.
+        at::manual_seed(seed);
+        const auto nearly = given.flat * (1 + 1e-6 * at::randn(given.flat.sizes(), given.flat.options()));
+        const auto moved = models::unit_gradients(*given.here, given.layout, nearly, units, all, how,
+                                                  actors::make_dropout(key, 1, given.layout, at::kCPU));
+        CHECK(apart(here.gradients, device.gradients) < 1e-4 + 10 * apart(here.gradients, moved.gradients));
         CHECK(apart(here.losses, device.losses) < 1e-5);
         CHECK(apart(models::unit_losses(*given.here, given.layout, given.flat, units, all, how), losses) < 1e-5);
     }
