@@ -116,6 +116,17 @@ TEST_CASE("radii from public data are there from the first step, and are the sam
     CHECK_FALSE(at::equal(few.facts->model.initial_adapter, first.facts->model.initial_adapter));
 }
 
+TEST_CASE("rows that are made up of the template are each shown once, whatever the batch") {
+    scratch_directory scratch;
+    const auto taught = [&](const std::string& name, const std::string& batch, const std::string& rows) {
+        const auto config = small({"public.path=template:" + rows, "public.steps=5", "public.lr=0.01", batch});
+        return create_run(config, scratch / name).facts->model.initial_adapter;
+    };
+    const auto of_forty = taught("a", "train.expected_batch_size=6", "40");
+    CHECK(at::equal(taught("b", "train.expected_batch_size=12", "40"), of_forty));
+    CHECK_FALSE(at::equal(taught("c", "train.expected_batch_size=6", "80"), of_forty));
+}
+
 TEST_CASE("public records choose the iterate on which they lose less, and a file of lessons keeps them") {
     scratch_directory scratch;
     const auto config = small(
