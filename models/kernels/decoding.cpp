@@ -13,25 +13,8 @@ namespace rldp::models {
 
 namespace decoding_kernels {
 
-// The kernel once for each instruction set, in a namespace of its own.
-#define RLDP_KERNEL baseline
-#define RLDP_LANES 4
-#include "models/kernels/decoding_kernel.hpp"
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define RLDP_DECODING_OF_X86 1
-#pragma GCC push_options
-#pragma GCC target("arch=x86-64-v3")
-#define RLDP_KERNEL avx2
-#define RLDP_LANES 8
-#include "models/kernels/decoding_kernel.hpp"
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("arch=x86-64-v4")
-#define RLDP_KERNEL avx512
-#define RLDP_LANES 16
-#include "models/kernels/decoding_kernel.hpp"
-#pragma GCC pop_options
-#endif
+#define RLDP_KERNEL_FILE "models/kernels/decoding_kernel.hpp"
+#include "models/kernels/each_instruction_set.hpp"
 
 struct kernel {
     std::int64_t lanes;
@@ -42,7 +25,7 @@ struct kernel {
 
 const kernel& chosen() {
     static const kernel it = [] {
-#ifdef RLDP_DECODING_OF_X86
+#ifdef RLDP_KERNELS_OF_X86
         if (__builtin_cpu_supports("x86-64-v4"))
             return kernel{avx512::lanes, avx512::add_panel, avx512::attend_head, avx512::activate};
         if (__builtin_cpu_supports("x86-64-v3"))

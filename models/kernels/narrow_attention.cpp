@@ -25,25 +25,8 @@ struct head {
     const float *keys, *values;  // [d, padded], zero behind the length
 };
 
-// The kernel once for each instruction set, in a namespace of its own.
-#define RLDP_KERNEL baseline
-#define RLDP_LANES 4
-#include "models/kernels/narrow_attention_kernel.hpp"
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define RLDP_KERNELS_OF_X86 1
-#pragma GCC push_options
-#pragma GCC target("arch=x86-64-v3")
-#define RLDP_KERNEL avx2
-#define RLDP_LANES 8
-#include "models/kernels/narrow_attention_kernel.hpp"
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("arch=x86-64-v4")
-#define RLDP_KERNEL avx512
-#define RLDP_LANES 16
-#include "models/kernels/narrow_attention_kernel.hpp"
-#pragma GCC pop_options
-#endif
+#define RLDP_KERNEL_FILE "models/kernels/narrow_attention_kernel.hpp"
+#include "models/kernels/each_instruction_set.hpp"
 
 struct kernel {
     decltype(&baseline::dispatch_forward) forward;
