@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -30,6 +29,7 @@
 #include "run/artifacts/run_directory.hpp"
 #include "run/synthesis/free_texts.hpp"
 #include "run/synthesis/row_walk.hpp"
+#include "run/synthesis/waiting_rows.hpp"
 
 namespace rldp::actors {
 
@@ -106,70 +106,6 @@ std::string digest_adapter(const public_run& run) {
     for (const auto& file : files) all += file.filename().string() + privacy::sha256(read_file(file));
     return privacy::sha256(all);
 }
-
-/// Rows of a table that is not whole yet, in JSON lines: first what they depend on, then a row each.
-class waiting_rows {
-  public:
-    waiting_rows(fs::path path, const std::string& depends_on, const synthesis_request& asked)
-        : path_(std::move(path)) {
-        const bool there = fs::exists(path_);
-        if (there && !asked.resume)
-            refuse(path_.string() + ": rows of an earlier call wait there; go on with --resume, or remove it");
-        if (!there) {
-            if (asked.resume) refuse(path_.string() + ": there is nothing to go on with; leave --resume out");
-            file_.emplace(path_);
-            file_->append(depends_on + "\n");
-            return;
-        }
-        const auto whole = count_whole(depends_on);
-        file_.emplace(path_);
-        file_->truncate(whole);
-    }
-    std::int64_t rows() const { return rows_; }
-    void add(const std::vector<std::vector<std::string>>& rows) {
-        std::string lines;
-        for (const auto& row : rows) lines += json(row).dump() + "\n";
-        file_->append(lines);
-        rows_ += std::ssize(rows);
-    }
-    /// The first of them, in order.
-    void each(std::int64_t rows, const std::function<void(const std::vector<std::string>&)>& use) const {
-        data::piece_reader pieces(path_.string(), false);
-        std::int64_t next = -1;
-        while (const auto part = pieces.next())
-            for (const auto& line : data::split_lines(part->text, part->line))
-                if (next++ >= 0 && next <= rows) use(json::parse(line.text).get<std::vector<std::string>>());
-    }
-
-  private:
-    /// Bytes of the first line and of rows whose line is whole.
-    std::uintmax_t count_whole(const std::string& depends_on) {
-        std::ifstream in(path_, std::ios::binary);
-        std::string first(depends_on.size() + 1, '\0');
-        in.read(first.data(), std::ssize(first));
-        if (!in || first != depends_on + "\n")
-            refuse(
-                path_.string() +
-                ": was begun with another run, base, seed, temperature, --where or --like; remove it, or repeat that "
-                "call");
-        auto whole = first.size(), read = whole;
-        std::vector<char> block(1 << 20);
-        while (in) {
-            in.read(block.data(), std::ssize(block));
-            for (std::streamsize i = 0; i < in.gcount(); ++i) {
-                ++read;
-                if (block[static_cast<std::size_t>(i)] != '\n') continue;
-                ++rows_;
-                whole = read;
-            }
-        }
-        return whole;
-    }
-
-    fs::path path_;
-    std::optional<append_file> file_;
-    std::int64_t rows_ = 0;
-};
 
 /// Rows whose plans are asked for one after the other.
 class plan_source {
@@ -398,7 +334,7 @@ synthesis_result draw_all(const workplace& at, const std::function<void(std::int
     const auto& asked = at.asked;
     synthesis_result out;
     out.waiting = asked.out.string() + ".partial";
-    waiting_rows waiting(out.waiting, describe_dependence(asked, at.run, at.base_digest), asked);
+    waiting_rows waiting(out.waiting, describe_dependence(asked, at.run, at.base_digest), asked.resume);
     out.begun_with = std::min(waiting.rows(), at.rows);
     const auto began = std::chrono::steady_clock::now();
     if (waiting.rows() < at.rows) {
