@@ -1,5 +1,6 @@
 // rldp synthesize: a table from a run's public side.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -122,14 +123,16 @@ actors::synthesis_result make_rows(const actors::synthesis_request& asked) {
     std::atomic<bool> stopped = false;
     actors::signal_watch signals;
     signals.on_signal([&] { stopped = true; });
+    const bool live = isatty(STDERR_FILENO) != 0;
     monitor::live_line line;
     return actors::synthesize(
-        asked,
-        {.loading = monitor::loading_line(),
-         .progress =
-             [&](const auto& made) { line.show([text = describe_progress(made)](std::size_t) { return text; }); },
-         .stop = [&] { return stopped.load(); },
-         .read_chat_template = [](const auto& model) { return actors::read_chat_template(model); }});
+        asked, {.loading = monitor::loading_line(),
+                .progress =
+                    [&](const auto& made) {
+                        if (live) line.show([text = describe_progress(made)](std::size_t) { return text; });
+                    },
+                .stop = [&] { return stopped.load(); },
+                .read_chat_template = [](const auto& model) { return actors::read_chat_template(model); }});
 }
 
 int synthesize(const synthesize_arguments& given) {
