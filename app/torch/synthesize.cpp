@@ -110,7 +110,7 @@ void print_result(const synthesize_arguments& given, const actors::synthesis_res
         say("wrote {}: {} rows of some {} tokens, {:.0f} a second; drawn again: {}{}. {}\n", given.out, made.rows,
             made.row_tokens, per_second, again, cut,
             given.asked.like ? "It is as private as " + given.asked.like->string() + ", whose cells it holds"
-                             : std::string("It costs no ε: public/ alone was read"));
+                             : std::string("It costs no ε: it was made from public/ alone"));
         print_report(report);
     } else {
         say("stopped with {} rows; they wait in {}. The same call with --resume goes on\n", made.rows,
