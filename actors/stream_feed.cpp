@@ -9,10 +9,12 @@
 namespace rldp::actors {
 
 stream_feed::stream_feed(caf::actor_system& system, display_actor display, std::unique_ptr<monitor::run_reader> from,
-                         std::function<void(const std::string&)> say, std::chrono::milliseconds pause)
+                         std::function<void(const std::string&)> say, std::function<void()> on_end,
+                         std::chrono::milliseconds pause)
     : system_(system),
       display_(std::move(display)),
       say_(std::move(say)),
+      on_end_(std::move(on_end)),
       pause_(pause),
       reader_(std::move(from)),
       thread_([this](const std::stop_token& over) { run(over); }) {}
@@ -42,6 +44,7 @@ void stream_feed::follow_one() {
         why = failed.what();
     }
     if (why == monitor::run_reader::stopped) return;
+    if (attached) on_end_();
     // That nobody is there goes without saying, and what goes on is said once.
     if (attached)
         say_(why + "; waiting for another");

@@ -15,9 +15,10 @@ namespace rldp::actors {
 /// once the display has shown the one before.
 class stream_feed {
   public:
-    /// `say` gets a sentence when the connection changes; `pause` is the time between two attempts.
+    /// `on_end` is called when a stream that told of a run is over, before `say` gets the sentence of it: one when the
+    /// connection changes. `pause` is the time between two attempts.
     stream_feed(caf::actor_system& system, display_actor display, std::unique_ptr<monitor::run_reader> from,
-                std::function<void(const std::string&)> say,
+                std::function<void(const std::string&)> say, std::function<void()> on_end,
                 std::chrono::milliseconds pause = std::chrono::milliseconds(200));
     ~stream_feed() = default;
     stream_feed(const stream_feed&) = delete;
@@ -31,6 +32,7 @@ class stream_feed {
     caf::actor_system& system_;
     const display_actor display_;
     const std::function<void(const std::string&)> say_;
+    const std::function<void()> on_end_;
     const std::chrono::milliseconds pause_;
     const std::unique_ptr<monitor::run_reader> reader_;
     std::string said_;  ///< why the last one that could not be attached to could not

@@ -46,12 +46,12 @@ class arrivals {
         news_.notify_all();
     }
     /// Ctrl-C.
-    void stop() {
-        {
-            const std::lock_guard guard(mutex_);
-            stopped_ = true;
-        }
-        news_.notify_all();
+    void stop() { set(stopped_); }
+    /// The stream of the run is over, whatever it told last.
+    void cut() { set(cut_); }
+    bool was_cut() const {
+        const std::lock_guard guard(mutex_);
+        return cut_;
     }
     bool stopped() const {
         const std::lock_guard guard(mutex_);
@@ -61,10 +61,10 @@ class arrivals {
         const std::lock_guard guard(mutex_);
         return count_;
     }
-    /// Until more than `seen` have come or it is stopped, at most so long.
+    /// Until more than `seen` have come, or it is stopped or cut, at most so long.
     void wait(std::size_t seen, clock::duration most) {
         std::unique_lock lock(mutex_);
-        news_.wait_for(lock, most, [&] { return stopped_ || count_ > seen; });
+        news_.wait_for(lock, most, [&] { return stopped_ || cut_ || count_ > seen; });
     }
     bool any() const {
         const std::lock_guard guard(mutex_);
@@ -81,9 +81,16 @@ class arrivals {
     }
 
   private:
+    void set(bool& flag) {
+        {
+            const std::lock_guard guard(mutex_);
+            flag = true;
+        }
+        news_.notify_all();
+    }
     mutable std::mutex mutex_;
     std::condition_variable news_;
-    bool stopped_ = false;
+    bool stopped_ = false, cut_ = false;
     std::size_t count_ = 0;
     clock::time_point last_ = clock::now();
     std::map<std::string, bool> over_;
@@ -172,7 +179,7 @@ int watch(const monitor_arguments& given) {
     constexpr auto settled = 700ms;  // a dashboard tells of its runs one by one: all are there once it is quiet
     const auto done = [&] {
         if (given.once && came->any() && (!several || came->quiet() >= settled)) return true;
-        return came->stopped() || (given.until_end && came->all_over());
+        return came->stopped() || came->was_cut() || (given.until_end && came->all_over());
     };
     const auto patience =
         given.timeout > 0
@@ -185,8 +192,14 @@ int watch(const monitor_arguments& given) {
     const auto display = system.spawn<caf::detached>(actors::make_fed_display, show);
     bool in_time = true;
     {
-        const actors::stream_feed feed(system, display, std::move(reader),
-                                       [](const std::string& news) { say(stderr, "\n{}\n", news); });
+        const auto say_news = [came](const std::string& news) {
+            if (!came->was_cut()) say(stderr, "\n{}\n", news);
+        };
+        // A dashboard may come back; a run that is gone without a last word was killed.
+        const auto on_end = [came, ends = given.until_end && !several] {
+            if (ends) came->cut();
+        };
+        const actors::stream_feed feed(system, display, std::move(reader), say_news, on_end);
         for (auto seen = came->count(); in_time && !done(); seen = came->count()) {
             const auto left = std::min<arrivals::clock::duration>(patience - came->quiet(), 1h);
             came->wait(seen, given.once && came->any() ? std::min<arrivals::clock::duration>(left, settled) : left);
@@ -198,6 +211,11 @@ int watch(const monitor_arguments& given) {
         throw error(errc::failed,
                     fmt::format("monitor: nothing came from {} for {:g} s", given.address, given.timeout));
     if (!given.json && !given.once) say("\n");
+    if (came->was_cut() && !came->all_over())
+        throw error(errc::failed,
+                    fmt::format("monitor: the run at {} is gone without having said how it ended; it was killed, and "
+                                "'rldp run --resume' goes on with it",
+                                given.address));
     return 0;
 }
 

@@ -69,19 +69,20 @@ TEST_CASE("a monitor attaches to a run, hears its end and attaches to the next o
     auto run = serve();
     const auto port = run->port();
     const stream_feed feed(
-        system, display, reader_at(port), [&](const std::string& line) { lines(line); }, std::chrono::milliseconds(10));
+        system, display, reader_at(port), [&](const std::string& line) { lines(line); }, [&] { lines("over"); },
+        std::chrono::milliseconds(10));
     run->tell(make_view("first", 1));
     CHECK(lines.first(2) == std::vector<std::string>{"attached to run first", "first 1"});
     run->tell(make_view("first", 2));
     run.reset();
-    CHECK(lines.first(4) == std::vector<std::string>{"attached to run first", "first 1", "first 2",
+    CHECK(lines.first(5) == std::vector<std::string>{"attached to run first", "first 1", "first 2", "over",
                                                      "the run ended; waiting for another"});
     run = serve(port);
     run->tell(make_view("second", 7));
-    const auto all = lines.first(6);
-    REQUIRE(all.size() == 6);  // that nobody was there between the two went without saying
-    CHECK(all[4] == "attached to run second");
-    CHECK(all[5] == "second 7");
+    const auto all = lines.first(7);
+    REQUIRE(all.size() == 7);  // that nobody was there between the two went without saying
+    CHECK(all[5] == "attached to run second");
+    CHECK(all[6] == "second 7");
 }
 
 TEST_CASE("a monitor that waits for a run can be ended") {
@@ -91,7 +92,7 @@ TEST_CASE("a monitor that waits for a run can be ended") {
     const auto display = system.spawn(make_fed_display, show([](const run_view&) {}));
     {
         const stream_feed feed(
-            system, display, reader_at(port), [](const std::string&) {}, std::chrono::hours(1));
+            system, display, reader_at(port), [](const std::string&) {}, [] {}, std::chrono::hours(1));
     }
     caf::anon_send_exit(display, caf::exit_reason::user_shutdown);
 }

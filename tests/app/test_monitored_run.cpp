@@ -77,7 +77,8 @@ TEST_CASE("rldp monitor ends with the run, as JSON for programs, or gives up in 
     const scratch_directory scratch, other;
     const auto address = "127.0.0.1:" + std::to_string(free_port());
     ::setenv("RLDP_BOOKS", (scratch.path() / "books").c_str(), 1);
-    // The run lasts until it was seen: how long a short one can be watched depends on the machine.
+    // The run lasts until it was seen to run (before, a signal cuts it): how long a short one can be watched depends on
+    // the machine.
     child run({"run", "config/demo.json", "--quiet", "--monitor", address, "--out", (scratch.path() / "run").string(),
                "--set", "train.steps=1000000", "--set", "train.expected_batch_size=8", "--set", "train.eval_records=8",
                "--set", "data.path=synthetic:300"},
@@ -86,7 +87,7 @@ TEST_CASE("rldp monitor ends with the run, as JSON for programs, or gives up in 
     std::thread watching(
         [&] { watched = rldp_says("monitor " + address + " --until-end --json --timeout 600", other.path()); });
     const auto seen = other.path() / "stdout";
-    while (!std::filesystem::exists(seen) || std::filesystem::file_size(seen) == 0)
+    while (!std::filesystem::exists(seen) || !has(read_file(seen), R"("running")"))
         if (run.ends_within(std::chrono::milliseconds(2))) break;
     ::kill(run.id(), SIGINT);
     CAPTURE(read_file(scratch.path() / "said"));
@@ -102,6 +103,27 @@ TEST_CASE("rldp monitor ends with the run, as JSON for programs, or gives up in 
     CHECK(nobody.status == 1);
     CHECK(has(nobody.err, "nothing came from " + address + " for 0.3 s"));
     CHECK(nobody.out.empty());
+}
+
+TEST_CASE("rldp monitor does not wait for the end of a run that was killed") {
+    const scratch_directory scratch, other;
+    const auto address = "127.0.0.1:" + std::to_string(free_port());
+    ::setenv("RLDP_BOOKS", (scratch.path() / "books").c_str(), 1);
+    child run({"run", "config/demo.json", "--quiet", "--monitor", address, "--out", (scratch.path() / "run").string(),
+               "--set", "train.steps=1000000", "--set", "train.expected_batch_size=8", "--set", "train.eval_records=8",
+               "--set", "data.path=synthetic:300"},
+              scratch.path() / "said");
+    answer watched;
+    std::thread watching(
+        [&] { watched = rldp_says("monitor " + address + " --until-end --json --timeout 600", other.path()); });
+    const auto seen = other.path() / "stdout";
+    while (!std::filesystem::exists(seen) || std::filesystem::file_size(seen) == 0)
+        if (run.ends_within(std::chrono::milliseconds(2))) break;
+    CHECK(run.kill());
+    watching.join();
+    CHECK(watched.status == 1);
+    CHECK(has(watched.err, "monitor: the run at " + address + " is gone without having said how it ended"));
+    CHECK_FALSE(has(watched.err, "waiting for another"));
 }
 
 TEST_CASE("a run whose port is taken is refused before anything is made or charged") {
