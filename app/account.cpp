@@ -85,13 +85,13 @@ json describe_risk(const privacy::risk_statement& risk) {
 }
 
 void print_risk(const privacy::risk_statement& risk) {
-    say("what an attacker can tell at best about one unit, whoever he is\n");
-    for (const auto& [wrong, right] : risk.best)
-        say("  of 1,000 that were in the data he names at most {:<8} if of 1,000 that were not he may name {:g}\n",
-            fmt::format("{:.4g},", 1000 * right), 1000 * wrong);
+    say("what an attacker can tell who knows all but whether one unit was in the data\n"
+        "  wrong about, of 1,000 not in it   right about, of 1,000 in it, at most\n");
+    for (const auto& [wrong, right] : risk.best) say("  {:>31g}   {:>36.4g}\n", 1000 * wrong, 1000 * right);
     say("  advantage {:.4g}: the largest difference of the two rates\n", risk.advantage);
     if (std::isfinite(risk.mu))
-        say("  no better than a Gaussian mechanism's attacker of μ = {:.4g}, who names at most {:.3g} of 1,000 more\n",
+        say("  μ {:.4g}: of a Gaussian mechanism whose attacker is nowhere worse, and by at most {:.3g} of 1,000 "
+            "better\n",
             risk.mu, 1000 * risk.excess);
 }
 

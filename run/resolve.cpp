@@ -100,7 +100,8 @@ std::optional<config::choice> choose_noise_bands(config::run_config& asked, std:
 std::optional<config::choice> choose_epsilon(config::run_config& asked, std::int64_t population) {
     const auto& risk = asked.privacy.risk;
     if (!risk.given()) return {};
-    const auto attacked = [&, config = asked](double epsilon) mutable {
+    auto config = asked;
+    const auto attacked = [&](double epsilon) {
         config.privacy.epsilon = epsilon;
         const auto spec = config::to_spec(config, population);
         const auto policy = make_spending_policy(spec);
@@ -117,15 +118,14 @@ std::optional<config::choice> choose_epsilon(config::run_config& asked, std::int
     const auto keeps = [&](double epsilon, double slack) { return attacked(epsilon) <= *risk.tpr * (1 + slack); };
     double high = asked.privacy.epsilon, low = 0;
     if (!keeps(high, tolerance)) {
-        // With no information t = α, and t − α ≤ (e^ε − 1)·α + δ: so much always keeps it.
-        low = std::log(*risk.tpr / *risk.fpr) / 64;
-        while (low > 1e-4 && !keeps(low, 0)) low /= 4;
-        if (low <= 1e-4)
+        constexpr double least = 1e-4;
+        low = std::min(high, std::log(*risk.tpr / *risk.fpr) / 8);
+        while (low > least && !keeps(low, 0)) low /= 4;
+        if (low <= least)
             refuse(
                 fmt::format("privacy.risk.tpr {} beside fpr {} is kept by no ε above 1e-4 at privacy.delta {}; "
                             "allow more",
                             *risk.tpr, *risk.fpr, asked.privacy.delta));
-        low = std::min(low, high);
         for (int i = 0; i < 24 && high > low * (1 + tolerance / 4); ++i) {
             const double middle = std::sqrt(low * high);
             (keeps(middle, 0) ? low : high) = middle;

@@ -10,8 +10,8 @@
 namespace rldp::privacy {
 namespace {
 
-constexpr double rounding = 1e-6;  // another processor's transforms round differently
-constexpr double clearly = 2e-3;   // of a rate: another version's mesh may be finer
+constexpr double risk_rounding = 1e-6;  // another processor's transforms round differently
+constexpr double too_much = 2e-3;       // of a rate: another version's mesh may be finer
 
 /// Every step that may be charged; empty where only (ε, δ) is known.
 std::vector<phase> find_committed(const ledger_header& header) {
@@ -23,10 +23,10 @@ std::vector<phase> find_committed(const ledger_header& header) {
 }
 
 void compare(const char* what, double claimed, double found) {
-    if (claimed < found * (1 - rounding) - rounding)
+    if (claimed < found * (1 - risk_rounding) - risk_rounding)
         refuse(fmt::format("risk: {} is said to be {:.6g}, these numbers allow {:.6g}; do not rely on it", what,
                            claimed, found));
-    if (claimed > found + clearly)
+    if (claimed > found + too_much)
         refuse(
             fmt::format("risk: {} is said to be {:.6g}, these numbers allow {:.6g}, clearly less: it is not of this "
                         "plan",
@@ -73,10 +73,10 @@ void check_risk(const risk_statement& claimed, const ledger_header& header) {
     if (std::isinf(claimed.mu) != std::isinf(found.mu))
         refuse(fmt::format("risk: μ is said to be {}, it is {}", claimed.mu, found.mu));
     if (std::isinf(found.mu)) return;
-    // Of a curve that is told to `rounding`; a rate of 1e-4 moves by that where μ moves by a few thousandths.
+    // Of a curve that is told to `risk_rounding`; a rate of 1e-4 moves by that where μ moves by a few thousandths.
     if (std::abs(claimed.mu - found.mu) > 1e-2 * found.mu + 1e-3)
         refuse(fmt::format("risk: μ is said to be {}, it is {}", claimed.mu, found.mu));
-    compare("the excess of μ", claimed.excess + clearly / 2, found.excess + clearly / 2);
+    compare("the excess of μ", claimed.excess + too_much / 2, found.excess + too_much / 2);
 }
 
 }  // namespace rldp::privacy
