@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "app/bands.hpp"
 #include "app/commands.hpp"
@@ -13,6 +14,7 @@
 #include "base/kinds.hpp"
 #include "base/output.hpp"
 #include "privacy/accounting/accountant.hpp"
+#include "privacy/spending/risk_statement.hpp"
 #include "privacy/spending/verify.hpp"
 #include "run/artifacts/json_number.hpp"
 
@@ -28,7 +30,7 @@ struct account_arguments {
     std::string delta, ledger;
     std::vector<std::string> epsilons;
     bands_arguments banded;
-    bool json = false;
+    bool json = false, risk = false;
 };
 
 privacy::phase parse_phase(const std::string& text) {
@@ -73,6 +75,26 @@ json curve(std::span<const privacy::phase> phases, const std::vector<std::string
     return points;
 }
 
+json describe_risk(const privacy::risk_statement& risk) {
+    json best = json::array();
+    for (const auto& [wrong, right] : risk.best)
+        best.push_back({{"false_positive_rate", wrong}, {"true_positive_rate", right}});
+    return {{"best_attacks", best},
+            {"advantage", risk.advantage},
+            {"gaussian", {{"mu", json_number(risk.mu)}, {"excess", risk.excess}}}};
+}
+
+void print_risk(const privacy::risk_statement& risk) {
+    say("what an attacker can tell who knows all but whether one unit was in the data\n"
+        "  wrong about, of 1,000 not in it   right about, of 1,000 in it, at most\n");
+    for (const auto& [wrong, right] : risk.best) say("  {:>31g}   {:>36.4g}\n", 1000 * wrong, 1000 * right);
+    say("  advantage {:.4g}: the largest difference of the two rates\n", risk.advantage);
+    if (std::isfinite(risk.mu))
+        say("  μ {:.4g}: of a Gaussian mechanism whose attacker is nowhere worse, and by at most {:.3g} of 1,000 "
+            "better\n",
+            risk.mu, 1000 * risk.excess);
+}
+
 /// Puts the rounds of one banded phase in its place, and tells of them; null without --bands.
 json apply_bands(const account_arguments& given, std::vector<privacy::phase>& phases) {
     const auto population = read_population(given.banded);
@@ -105,7 +127,10 @@ int account_phases(const account_arguments& given) {
     }
     if (!given.epsilons.empty()) out["curve"] = curve(phases, given.epsilons);
     if (!banded.is_null()) out.update(banded);
+    std::optional<privacy::risk_statement> risk;
+    if (given.risk) risk = privacy::state_risk(privacy::trade_off(phases));
     if (given.json) {
+        if (risk) out["attack_risk"] = describe_risk(*risk);
         say("{}\n", out.dump());
         return 0;
     }
@@ -120,6 +145,7 @@ int account_phases(const account_arguments& given) {
             say("  {:<9}δ = {:<12.4g}{}\n", name, point.at(name).at("delta").get<double>(),
                 bound(*privacy::make_accountant(name)));
     }
+    if (risk) print_risk(*risk);
     return 0;
 }
 
@@ -128,16 +154,15 @@ int account_ledger(const account_arguments& given) {
     const auto& header = content.header;
     const auto phases = content.phases();
     const auto progress = prices(phases, header.mechanism_delta());
+    std::optional<privacy::risk_statement> risk;
+    if (given.risk) risk = privacy::state_risk(privacy::find_trade_off(header));
     if (given.json) {
-        say("{}\n", json{{"delta", header.delta},
-                         {"guaranteed_epsilon", json_number(header.epsilon_guaranteed)},
-                         {"policy", header.policy},
-                         {"semantics", name_of(header.semantics)},
-                         {"planned_steps", header.steps},
-                         {"charged_steps", content.charges.size() + (content.torn ? 1 : 0)},
-                         {"torn", content.torn},
-                         {"progress", {{"is_guarantee", false}, {"epsilon", progress}}}}
-                        .dump());
+        json out = {{"delta", header.delta},         {"guaranteed_epsilon", json_number(header.epsilon_guaranteed)},
+                    {"policy", header.policy},       {"semantics", name_of(header.semantics)},
+                    {"planned_steps", header.steps}, {"charged_steps", content.charges.size() + (content.torn ? 1 : 0)},
+                    {"torn", content.torn},          {"progress", {{"is_guarantee", false}, {"epsilon", progress}}}};
+        if (risk) out["attack_risk"] = describe_risk(*risk);
+        say("{}\n", out.dump());
         return 0;
     }
     say("guaranteed ε   {} at δ = {:g}, policy {}, {} planned steps\n", show(header.epsilon_guaranteed), header.delta,
@@ -145,6 +170,7 @@ int account_ledger(const account_arguments& given) {
     for (const auto& why : header.guarantee().voids()) say("               NO GUARANTEE: {}\n", why);
     say("progress ε     of the {} steps charged so far; for orientation, no guarantee\n", content.charges.size());
     print_prices(progress, 2);
+    if (risk) print_risk(*risk);
     if (content.torn) say("The last line is torn; its charge is counted at the least noise of the plan.\n");
     return 0;
 }
@@ -152,8 +178,8 @@ int account_ledger(const account_arguments& given) {
 void check(const account_arguments& given) {
     if (given.ledger.empty() == given.phases.empty())
         refuse("account: give either --phase z,q,steps (repeatable) or --ledger FILE");
-    if (given.ledger.empty() && given.delta.empty() && given.epsilons.empty())
-        refuse("account: give --delta D (prints ε) or --epsilon E (prints δ)");
+    if (given.ledger.empty() && given.delta.empty() && given.epsilons.empty() && !given.risk)
+        refuse("account: give --delta D (prints ε), --epsilon E (prints δ) or --risk");
     if (!given.ledger.empty() && (!given.delta.empty() || !given.epsilons.empty()))
         refuse("account: a ledger has its own δ; leave --delta and --epsilon out");
     if (!given.ledger.empty() && !given.banded.bands.empty())
@@ -174,6 +200,8 @@ void add_account(CLI::App& program, action& chosen) {
     command->add_option("--epsilon", given->epsilons, "ε ≥ 0: print δ; repeatable, for points of the privacy curve")
         ->allow_extra_args(false);
     command->add_option("--ledger", given->ledger, "a run's public/ledger.jsonl: guaranteed and progress ε");
+    command->add_flag("--risk", given->risk,
+                      "what an attacker can tell about one unit at best, of phases or of all that a ledger promises");
     add_bands_options(*command, given->banded);
     command->add_flag("--json", given->json, "print as JSON");
     command->footer("Example: rldp account --phase 1.1,0.01,1000 --phase 0.9,0.01,200 --delta 1e-5");

@@ -14,9 +14,16 @@
 
 namespace rldp::config {
 
+/// An attacker's success that is bounded beside (ε, δ): both given, or neither.
+struct risk_section {
+    std::optional<double> fpr, tpr;
+    bool given() const { return fpr && tpr; }
+};
+
 struct privacy_section {
-    double epsilon = 8;
+    double epsilon = 8;  ///< at most, where `risk` is given: it is settled to what keeps that
     double delta = 1e-5;
+    risk_section risk;
     std::string accountant = "pld";  ///< pld | rdp | gdp_clt (the last only under as_published)
     rldp::semantics semantics = rldp::semantics::sound;
     std::string unit = "record";             ///< "record", or the key column of a group: JSON {"group": "patient_nbr"}

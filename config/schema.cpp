@@ -121,6 +121,16 @@ void add_privacy(std::vector<key>& keys) {
              "δ of the contract; well below 1/N, or the contract says little.")
         .add("accountant", &privacy_section::accountant, any_of<accountant_kind>(), "",
              "Enforces the budget; pld is the tightest bound, gdp_clt is no bound and serves as_published only.");
+    section(
+        keys, "privacy.risk.", [](auto& c) -> auto& { return c.privacy.risk; })
+        .add("fpr", &risk_section::fpr, open(between(0, 1)), "",
+             "With privacy.risk.tpr: how often an attacker who asks whether a unit was in the data may be wrong about "
+             "one that was not, such as 0.01.",
+             "no bound on attackers but ε and δ")
+        .add("tpr", &risk_section::tpr, open(between(0, 1)), "",
+             "How often he is then right about one that was, at most, such as 0.05: privacy.epsilon is lowered until "
+             "that holds.",
+             "no bound on attackers but ε and δ");
     part.add("semantics", &privacy_section::semantics, any_of<semantics>(), "",
              "sound keeps the contract; as_published reproduces the publication and guarantees nothing.");
     keys.push_back({"privacy.unit", "", R"("record" or {"group": "a column"})", unit_schema(),

@@ -52,6 +52,15 @@ finding contract(const run_config& config) {
             "noise.bands is {}, but noise.policy {} changes the noise while training, which is proven for "
             "one band only; give noise.policy fixed, or noise.bands 1",
             bands, name_of(policy));
+    if (const auto& risk = privacy.risk; risk.fpr || risk.tpr) {
+        if (!risk.given()) return "privacy.risk.fpr and privacy.risk.tpr are given together, or neither";
+        if (*risk.tpr <= *risk.fpr)
+            return fmt::format(
+                "privacy.risk.tpr is {}, but guessing alone is right as often as it is wrong, {}; give "
+                "more than privacy.risk.fpr",
+                *risk.tpr, *risk.fpr);
+        if (!sound) return R"(privacy.risk bounds nothing under privacy.semantics "as_published"; leave it out)";
+    }
     if (sound && privacy.accountant == "gdp_clt")
         return R"(privacy.accountant "gdp_clt" is no upper bound and can't enforce a budget; use "pld" or "rdp")";
     return privacy.population ? rate_problem(config, *privacy.population) : std::nullopt;

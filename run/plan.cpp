@@ -122,6 +122,17 @@ std::unique_ptr<privacy::spending_policy> make_spending_policy(const config::run
     return privacy::make_policy(spec.privacy.policy, plan);
 }
 
+privacy::look_plan choose_looks(const config::run_spec& spec, double epsilon_guaranteed) {
+    privacy::look_plan out;
+    if (spec.train.looks == 0) return out;
+    out.count = std::ssize(config::look_steps(spec.train.looks, spec.train.steps));
+    // Where training promises nothing, noise would protect nobody.
+    if (std::isfinite(epsilon_guaranteed))
+        out.noise_multiplier =
+            privacy::noise_of_looks(out.count * spec.privacy.runs, epsilon_guaranteed, spec.privacy.delta);
+    return out;
+}
+
 std::map<std::string, double> compute_epsilon(const std::vector<privacy::phase>& runs, double delta) {
     std::map<std::string, double> out;
     for (const auto& name : all_names<accountant_kind>())
@@ -201,12 +212,8 @@ void plan_looks(const config::run_spec& spec, run_plan& plan) {
             "eval.publish: raw: exact figures of held-out units go out, so nothing protects {}; \"private\" would",
             spec.group ? fmt::format("those {} whose records are held out", *spec.group)
                        : std::string("held-out records")));
-    if (spec.train.looks == 0) return;
-    plan.looks.count = std::ssize(config::look_steps(spec.train.looks, plan.steps));
-    // Where training promises nothing, noise would protect nobody.
-    if (std::isfinite(plan.epsilon_guaranteed))
-        plan.looks.noise_multiplier =
-            privacy::noise_of_looks(plan.looks.count * plan.runs, plan.epsilon_guaranteed, spec.privacy.delta);
+    plan.looks = choose_looks(spec, plan.epsilon_guaranteed);
+    if (plan.looks.count == 0) return;
     plan.looked_at = std::min(data::expected_held_out({}, plan.population), static_cast<double>(spec.eval_records));
     const double reach = spec.train.look_clip;
     plan.look_within = reach * privacy::expected_within(plan.looks.noise_multiplier, plan.looked_at);

@@ -101,6 +101,9 @@ double compute_rounding_margin(const config::run_spec& spec);
 std::unique_ptr<privacy::spending_policy> make_spending_policy(const config::run_spec& spec,
                                                                std::vector<privacy::card> ledger_deck = {});
 
+/// How often, and how exactly, held-out units are looked at by a run that guarantees that ε; none where it makes none.
+privacy::look_plan choose_looks(const config::run_spec& spec, double epsilon_guaranteed);
+
 /// ε of runs under each of pld, rdp, gdp_clt.
 std::map<std::string, double> compute_epsilon(const std::vector<privacy::phase>& runs, double delta);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -13,10 +14,12 @@
 #include "privacy/accounting/bands.hpp"
 #include "privacy/accounting/pld/pld.hpp"
 #include "privacy/spending/book_files.hpp"
+#include "privacy/spending/risk_statement.hpp"
 #include "rl/prepared/prepared_policy.hpp"
 #include "run/factories.hpp"
 #include "run/inputs.hpp"
 #include "run/memory.hpp"
+#include "run/plan.hpp"
 
 namespace rldp::actors {
 
@@ -92,6 +95,49 @@ std::optional<config::choice> choose_noise_bands(config::run_config& asked, std:
     return config::choice{"noise.bands", std::to_string(*asked.noise.bands), std::move(reason)};
 }
 
+/// What privacy.epsilon comes to where an attacker's success is bounded, too: the most that keeps it, and no more than
+/// it is. From public numbers alone.
+std::optional<config::choice> choose_epsilon(config::run_config& asked, std::int64_t population) {
+    const auto& risk = asked.privacy.risk;
+    if (!risk.given()) return {};
+    auto config = asked;
+    const auto attacked = [&](double epsilon) {
+        config.privacy.epsilon = epsilon;
+        const auto spec = config::to_spec(config, population);
+        const auto policy = make_spending_policy(spec);
+        const auto padded = choose_padding(spec, 1);  // what it costs does not depend on lengths
+        const double guaranteed = policy->epsilon_guaranteed();
+        auto looks = choose_looks(spec, guaranteed);
+        looks.count *= spec.privacy.runs;
+        return privacy::find_trade_off(policy->committed(), guaranteed, spec.privacy.delta, padded ? padded->delta : 0,
+                                       looks)
+            .true_positive_rate(*risk.fpr);
+    };
+    // A run that is resumed has found it before, and another processor computes other last bits.
+    constexpr double tolerance = 1e-3;
+    const auto keeps = [&](double epsilon, double slack) { return attacked(epsilon) <= *risk.tpr * (1 + slack); };
+    double high = asked.privacy.epsilon, low = 0;
+    if (!keeps(high, tolerance)) {
+        constexpr double least = 1e-4;
+        low = std::min(high, std::log(*risk.tpr / *risk.fpr) / 8);
+        while (low > least && !keeps(low, 0)) low /= 4;
+        if (low <= least)
+            refuse(
+                fmt::format("privacy.risk.tpr {} beside fpr {} is kept by no ε above 1e-4 at privacy.delta {}; "
+                            "allow more",
+                            *risk.tpr, *risk.fpr, asked.privacy.delta));
+        for (int i = 0; i < 24 && high > low * (1 + tolerance / 4); ++i) {
+            const double middle = std::sqrt(low * high);
+            (keeps(middle, 0) ? low : high) = middle;
+        }
+        asked.privacy.epsilon = low;
+    }
+    return config::choice{"privacy.epsilon", fmt::format("{:.6g}", asked.privacy.epsilon),
+                          fmt::format("then who is wrong about {:g} of 1,000 units that were not in the data is right "
+                                      "about {:.4g} of 1,000 that were, at most",
+                                      1000 * *risk.fpr, 1000 * attacked(asked.privacy.epsilon))};
+}
+
 /// What privacy.book comes to. Which book `found` finds follows from the data: it is no part of a plan.
 std::optional<config::choice> choose_book(config::run_config& config) {
     auto& book = config.privacy.book;
@@ -141,6 +187,7 @@ config::run_spec resolve(config::run_config asked, std::int64_t units, const mod
         micro_batch = count;
         made.push_back({"train.micro_batch", std::to_string(count), std::move(reason)});
     }
+    note(choose_epsilon(asked, population));
     note(choose_book(asked));
     config::validate(asked);  // of what is chosen beside what is given
     auto out = config::to_spec(asked, population);

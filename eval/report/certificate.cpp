@@ -51,6 +51,7 @@ privacy::certificate described(const run_directory& run, const privacy::ledger_c
     out.promised.population_declared = config.privacy.population.has_value();
     out.promised.steps_between_probes =
         config::steps_between_probes(config.device, config.privacy.semantics, out.promised.expected_batch_size);
+    if (out.promised.holds() && version >= 7) out.risk = privacy::state_risk(privacy::find_trade_off(ledger.header));
     out.run = config.run.name.value_or("");
     out.program = parse_summary(read_text(run.summary())).version;
     out.ledger_head = ledger.end().hash;
@@ -134,6 +135,13 @@ verification opened(const fs::path& file, const std::optional<privacy::verifying
     return out;
 }
 
+/// Its numbers are another processor's: they are compared as such.
+void check_attacks(const privacy::certificate& found, verification& out) {
+    if (!found.risk) return;
+    privacy::check_risk(*found.risk, found.promised);
+    out.checked.push_back({"attackers", "what they can tell at best follows from its own numbers, too"});
+}
+
 void price_again(const privacy::certificate& found, const fs::path& file, verification& out) {
     const auto& promised = found.promised;
     if (!promised.holds()) return;
@@ -142,6 +150,7 @@ void price_again(const privacy::certificate& found, const fs::path& file, verifi
         out.checked.push_back(
             {"arithmetic", fmt::format("its own numbers compose to ε {:.6g} at δ {:g}; it promises {:.6g}",
                                        verdict.epsilon_guaranteed, promised.delta, *promised.epsilon_guaranteed)});
+        check_attacks(found, out);
     } catch (const error& wrong) {
         refuse(fmt::format("{}: {}", file.string(), wrong.what()));
     }
@@ -229,6 +238,12 @@ verification verify_run(const run_directory& run, const std::optional<privacy::v
 
     auto expected = described(run, verified.ledger, out.found.version);
     expected.files = files;
+    try {
+        check_attacks(out.found, out);
+    } catch (const error& wrong) {
+        refuse(fmt::format("{}: {}", run.certificate().string(), wrong.what()));
+    }
+    expected.risk = out.found.risk;
     expected.signer = out.found.signer;
     expected.signature = out.found.signature;
     if (const auto where = privacy::first_difference(out.found, expected); !where.empty())

@@ -83,7 +83,18 @@ std::string in_words(double epsilon) {
            "of it, which is evidence, not proof.";
 }
 
-std::string strength(const contract& promised) {
+std::string attacks(const privacy::certificate& made) {
+    if (!made.risk) return {};
+    std::vector<std::vector<std::string>> rows;
+    for (const auto& [wrong, right] : made.risk->best)
+        rows.push_back({fmt::format("{:g}", 1000 * wrong), fmt::format("{:.4g}", std::ceil(10'000 * right) / 10)});
+    const auto unit = describe_unit(made.promised) + "s";
+    return html_table(fmt::format("Of 1,000 {}, an attacker who knows everything else names as used", unit),
+                      {"of those not used, in error", "of those used, at most"}, rows, 0);
+}
+
+std::string strength(const privacy::certificate& made) {
+    const auto& promised = made.promised;
     const double factor = std::exp(*promised.epsilon_guaranteed);
     std::vector<std::vector<std::string>> rows;
     for (const double against : {1.0, 10.0, 100.0, 10000.0}) {
@@ -93,6 +104,7 @@ std::string strength(const contract& promised) {
     return "<h2>How strongly</h2>" +
            html_table(fmt::format("Anyone's odds that a given {} was used", describe_unit(promised)),
                       {"before", "", "after seeing everything, at most", ""}, rows, 0) +
+           attacks(made) +
            fmt::format(
                "<p><b>ε = {}</b>: odds change by a factor of at most {}. <b>δ = {}</b>: a chance of 1 in {} that is "
                "set aside for the bound to fail. {}</p>\n",
@@ -141,7 +153,7 @@ std::string certificate_page(const privacy::certificate& made) {
         headline(promised);
     if (promised.holds())
         body += "<div class=\"pair\"><section>" + protection(promised) + "<h2>What is outside</h2>" +
-                html_list_of_html(privacy::list_exceptions(promised)) + "</section>\n<section>" + strength(promised) +
+                html_list_of_html(privacy::list_exceptions(promised)) + "</section>\n<section>" + strength(made) +
                 check(made) + "</section></div>\n" + small_print(promised);
     else
         body += reasons(promised) + check(made);

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <exception>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -72,6 +74,27 @@ json to_object(const contract& c, int version) {
     out["population_is"] = describe_population(c);
     out["rounding"] = describe_rounding(c);
     out["steps_between_probes"] = c.steps_between_probes;
+    return out;
+}
+
+json to_object(const risk_statement& risk) {
+    json best = json::array();
+    for (const auto& [wrong, right] : risk.best)
+        best.push_back({{"false_positive_rate", wrong}, {"true_positive_rate", right}});
+    const bool covered = std::isfinite(risk.mu);
+    return {{"best_attacks", std::move(best)},
+            {"advantage", risk.advantage},
+            {"gaussian_mu", covered ? json(risk.mu) : json(nullptr)},
+            {"gaussian_excess", risk.excess}};
+}
+
+risk_statement risk_from(const json& in) {
+    risk_statement out;
+    for (const auto& one : in.at("best_attacks"))
+        out.best.push_back({one.at("false_positive_rate").get<double>(), one.at("true_positive_rate").get<double>()});
+    in.at("advantage").get_to(out.advantage);
+    out.mu = real_or_none(in.at("gaussian_mu")).value_or(std::numeric_limits<double>::infinity());
+    in.at("gaussian_excess").get_to(out.excess);
     return out;
 }
 
@@ -145,14 +168,16 @@ void validate(const contract& c) {
 }
 
 json body(const certificate& given) {
-    return {{"version", given.version},
-            {"run", given.run},
-            {"program", given.program},
-            {"contract", to_object(given.promised, given.version)},
-            {"ledger_head", given.ledger_head},
-            {"files", given.files},
-            {"authenticity", authenticity(given)},
-            {"public_key", given.signer ? json(given.signer->hex()) : json(nullptr)}};
+    json out = {{"version", given.version},
+                {"run", given.run},
+                {"program", given.program},
+                {"contract", to_object(given.promised, given.version)},
+                {"ledger_head", given.ledger_head},
+                {"files", given.files},
+                {"authenticity", authenticity(given)},
+                {"public_key", given.signer ? json(given.signer->hex()) : json(nullptr)}};
+    if (given.version >= 7) out["attack_risk"] = given.risk ? to_object(*given.risk) : json(nullptr);
+    return out;
 }
 
 json hashed(const certificate& given) {
@@ -179,6 +204,7 @@ certificate read_certificate(std::string_view text) {
     certificate out;
     out.version = static_cast<int>(version);
     out.promised = contract_from(in.at("contract"), out.version);
+    if (version >= 7 && !in.at("attack_risk").is_null()) out.risk = risk_from(in.at("attack_risk"));
     in.at("run").get_to(out.run);
     in.at("program").get_to(out.program);
     in.at("ledger_head").get_to(out.ledger_head);
@@ -188,6 +214,8 @@ certificate read_certificate(std::string_view text) {
     if (const auto& signature = in.at("signature"); !signature.is_null()) out.signature = signature.get<std::string>();
 
     validate(out.promised);
+    refuse_unless(version < 7 || out.risk.has_value() == out.promised.holds(),
+                  "attack_risk stands where nothing is guaranteed, or is missing where something is");
     // To the byte what is written for the values that were read, and so its own hash, too.
     refuse_unless(text == to_json(out), "its text is not what its numbers and hash give: it was edited or damaged");
     refuse_unless(out.signer.has_value() == !out.signature.empty(),
@@ -309,6 +337,10 @@ ledger_verdict verify(const contract& promised) {
     content.header = make_header(promised);
     content.dealt.resize(promised.deck.size());
     return verify(content);
+}
+
+void check_risk(const risk_statement& claimed, const contract& promised) {
+    check_risk(claimed, make_header(promised));
 }
 
 }  // namespace rldp::privacy

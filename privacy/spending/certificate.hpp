@@ -10,6 +10,7 @@
 
 #include "privacy/keys/signing_key.hpp"
 #include "privacy/spending/ledger.hpp"
+#include "privacy/spending/risk_statement.hpp"
 #include "privacy/spending/verify.hpp"
 
 namespace rldp::privacy {
@@ -53,9 +54,10 @@ std::vector<std::string> list_exceptions(const contract& promised);
 std::string describe_population(const contract& promised);
 
 struct certificate {
-    static constexpr int current_version = 6, oldest_version = 2;
+    static constexpr int current_version = 7, oldest_version = 2;
     int version = current_version;
     contract promised;
+    std::optional<risk_statement> risk;        ///< absent where nothing is guaranteed, and before version 7
     std::string run;                           ///< run.name; empty: none
     std::string program;                       ///< version of RLDP that made the run
     std::string ledger_head;                   ///< hash of the ledger's last line
@@ -84,5 +86,7 @@ certificate parse_certificate(std::string_view text, const std::string& origin);
 /// Prices the contract again. Errors: bad_input where it promises less or clearly more ε than its numbers compose to.
 /// Needs promised.holds().
 ledger_verdict verify(const contract& promised);
+/// The same of what it says of attackers. Needs promised.holds().
+void check_risk(const risk_statement& claimed, const contract& promised);
 
 }  // namespace rldp::privacy

@@ -16,6 +16,18 @@ from ._sections import Section
 
 
 @dataclass
+class PrivacyRisk(Section):
+    """Section privacy.risk of a configuration."""
+
+    fpr: float | None = None
+    """With privacy.risk.tpr: how often an attacker who asks whether a unit was in the data may be wrong about one that
+    was not, such as 0.01. Takes > 0, < 1."""
+    tpr: float | None = None
+    """How often he is then right about one that was, at most, such as 0.05: privacy.epsilon is lowered until that
+    holds. Takes > 0, < 1."""
+
+
+@dataclass
 class Privacy(Section):
     """Section privacy of a configuration."""
 
@@ -26,6 +38,7 @@ class Privacy(Section):
     accountant: Literal["pld", "rdp", "gdp_clt"] | None = None
     """Enforces the budget; pld is the tightest bound, gdp_clt is no bound and serves as_published only. Default:
     "pld"."""
+    risk: PrivacyRisk = field(default_factory=PrivacyRisk)
     semantics: Literal["sound", "as_published"] | None = None
     """sound keeps the contract; as_published reproduces the publication and guarantees nothing. Default: "sound"."""
     unit: Literal["record"] | dict[str, Any] | None = None

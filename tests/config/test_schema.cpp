@@ -30,12 +30,30 @@ TEST_CASE("what trials may differ in leaves price and records as they are") {
     for (const auto& key : config::schema())
         if (key.tunable) sections.insert(key.path.substr(0, key.path.find('.')));
     CHECK(sections == std::set<std::string>{"clip", "lora", "method", "noise", "public", "rl", "train"});
-    for (const char* priced : {"privacy.epsilon",    "privacy.delta", "privacy.population", "privacy.runs",
-                               "privacy.unit",       "noise.policy",  "noise.bands",        "noise.deck.levels",
-                               "noise.deck.ratio",   "train.steps",   "train.epochs",       "train.expected_batch_size",
-                               "train.eval_records", "rl.interval",   "eval.looks",         "eval.clip",
-                               "eval.publish",       "data.path",     "data.split_seed",    "data.max_tokens",
-                               "data.template",      "seed",          "model.path"})
+    for (const char* priced : {"privacy.epsilon",
+                               "privacy.delta",
+                               "privacy.population",
+                               "privacy.runs",
+                               "privacy.risk.tpr",
+                               "privacy.unit",
+                               "noise.policy",
+                               "noise.bands",
+                               "noise.deck.levels",
+                               "noise.deck.ratio",
+                               "train.steps",
+                               "train.epochs",
+                               "train.expected_batch_size",
+                               "train.eval_records",
+                               "rl.interval",
+                               "eval.looks",
+                               "eval.clip",
+                               "eval.publish",
+                               "data.path",
+                               "data.split_seed",
+                               "data.max_tokens",
+                               "data.template",
+                               "seed",
+                               "model.path"})
         CHECK_FALSE(config::find_key(priced)->tunable);
     for (const char* free : {"train.lr", "train.schedule", "clip.max", "lora.targets", "train.average", "method.name"})
         CHECK(config::find_key(free)->tunable);
@@ -45,6 +63,8 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
     const std::set<std::string> contract = {"privacy.epsilon",
                                             "privacy.delta",
                                             "privacy.accountant",
+                                            "privacy.risk.fpr",
+                                            "privacy.risk.tpr",
                                             "privacy.semantics",
                                             "privacy.unit",
                                             "privacy.population",

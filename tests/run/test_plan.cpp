@@ -10,6 +10,7 @@
 #include "config/open_keys.hpp"
 #include "models/device.hpp"
 #include "models/weights.hpp"
+#include "privacy/spending/risk_statement.hpp"
 #include "run/factories.hpp"
 #include "run/first/proposals.hpp"
 #include "run/plan.hpp"
@@ -114,6 +115,37 @@ TEST_CASE("a policy brings its own schedule, and one that did not pass its gate 
         // No warm-up is proposed, which such a run would refuse.
         for (const auto& one : actors::proposals(config, 20000, 20000)) CHECK_FALSE(one.warmup);
     }
+}
+
+TEST_CASE("a bound on attackers lowers ε to what keeps it, and whoever resumes finds the same") {
+    const auto settled = [](std::vector<std::string> set) {
+        set.insert(set.end(),
+                   {"privacy.population=20000", "method.name=static", "train.steps=40", "privacy.risk.fpr=0.01"});
+        return actors::resolve(config::load("config/demo.json", set), 400,
+                               models::read_model_config("config/tiny-gpt2"));
+    };
+    for (const std::string publish : {"raw", "private"}) {
+        const auto found = settled({"privacy.risk.tpr=0.03", "eval.publish=" + publish});
+        CHECK(found.privacy.epsilon_budget < 8);
+        const auto policy = actors::make_spending_policy(found);
+        const auto looks = actors::choose_looks(found, policy->epsilon_guaranteed());
+        CHECK((looks.count > 0) == (publish == "private"));
+        const double attacked =
+            privacy::find_trade_off(policy->committed(), policy->epsilon_guaranteed(), found.privacy.delta, 0, looks)
+                .true_positive_rate(0.01);
+        CHECK(attacked <= 0.03);
+        CHECK(attacked > 0.029);
+        const auto& why = found.choices;
+        CHECK(std::any_of(why.begin(), why.end(), [](const auto& one) {
+            return one.key == "privacy.epsilon" && has(one.reason, "of 1,000 that were, at most");
+        }));
+        const auto again = actors::resolve(found.config, 400, models::read_model_config("config/tiny-gpt2"));
+        CHECK(again.privacy.epsilon_budget == found.privacy.epsilon_budget);
+    }
+    CHECK(settled({"privacy.risk.tpr=0.99"}).privacy.epsilon_budget == 8);
+    CHECK(has(refusal([&] { settled({}); }), "given together, or neither"));
+    CHECK(has(refusal([&] { settled({"privacy.risk.tpr=0.01"}); }), "guessing alone"));
+    CHECK(has(refusal([&] { settled({"privacy.risk.tpr=0.0100001"}); }), "is kept by no ε"));
 }
 
 TEST_CASE("the policy that ships steers runs as long as it has seen, and the published controller the others") {

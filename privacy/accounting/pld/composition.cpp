@@ -230,11 +230,20 @@ class composition::suffix {
     double untilt_ = 0, finite_ = 0, discounted_ = 0;
 };
 
-double composition::delta(double epsilon) const {
-    if (infinite_ >= 1) return 1;
+std::vector<double> composition::deltas(std::span<const double> ascending) const {
+    std::vector<double> out(ascending.size(), 1);
+    if (infinite_ >= 1) return out;
     suffix above(*this);
-    while (!above.done() && loss(above.next()) > epsilon) above.step();
-    return std::min(1.0, margin_ * (above.finite_at(epsilon) + correction(epsilon)) + infinite_);
+    for (std::size_t i = out.size(); i-- > 0;) {
+        const double epsilon = ascending[i];
+        while (!above.done() && loss(above.next()) > epsilon) above.step();
+        out[i] = std::min(1.0, margin_ * (above.finite_at(epsilon) + correction(epsilon)) + infinite_);
+    }
+    return out;
+}
+
+double composition::delta(double epsilon) const {
+    return deltas({&epsilon, 1}).front();
 }
 
 double composition::slope(double epsilon) const {

@@ -48,6 +48,8 @@ class composition {
     /// `lambda` is the scale of the tilts tried.
     composition(std::span<const phase> phases, mesh on, double lambda, const target& at);
     double delta(double epsilon) const;
+    /// delta() at each of `ascending`, in one pass.
+    std::vector<double> deltas(std::span<const double> ascending) const;
     /// The smallest ε ≥ 0 with delta(ε) ≤ δ, which is below 1; +inf if there is none.
     double epsilon(double delta) const;
     /// The part of delta(ε) that only bounds what window and rounding may have lost.

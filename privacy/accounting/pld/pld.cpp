@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "base/error.hpp"
@@ -59,9 +60,16 @@ class pld final : public accountant {
             const double renyi =
                 (log_moment(side, lambda, checked) - std::log(delta) + log_conversion(lambda)) / lambda;
             if (renyi > worst)
-                worst = std::max(worst, std::min(renyi, refine_epsilon(side, checked, delta, lambda, renyi)));
+                worst = std::max(worst, std::min(renyi, refine_epsilon(side, checked, delta, lambda, renyi).first));
         }
         return worst;
+    }
+
+    /// The last of the compositions that epsilon() makes in one direction: a bound everywhere, tight near δ.
+    composition compose_near(direction side, std::span<const phase> checked, double delta) const {
+        const double lambda = best_order_for_delta(side, outline(checked), delta).lambda;
+        const double renyi = (log_moment(side, lambda, checked) - std::log(delta) + log_conversion(lambda)) / lambda;
+        return refine_epsilon(side, checked, delta, lambda, std::max(renyi, smallest)).second;
     }
 
     double delta(std::span<const phase> phases, double epsilon) const override {
@@ -81,19 +89,20 @@ class pld final : public accountant {
   private:
     /// A coarse composition whose mesh relies on the Rényi bound, then finer ones whose meshes rely on the composition
     /// before, until what an answer loses is what the coarser mesh explains.
-    double refine_epsilon(direction side, std::span<const phase> phases, double delta, double lambda,
-                          double renyi) const {
+    std::pair<double, composition> refine_epsilon(direction side, std::span<const phase> phases, double delta,
+                                                  double lambda, double renyi) const {
         const double tail = 1e-7 * delta / total_steps(phases);
         // The Rényi bound is above ε by half at most, usually, and by 8/λ at most.
         double best = renyi, guess = std::max(renyi / 2, renyi - 8 / lambda), coarseness = first_coarseness;
         double width = std::numeric_limits<double>::infinity();
         target at{guess, delta, unsure};
         sensitivity weight(lambda);
+        std::optional<composition> last;
         for (int pass = 0; pass < most_passes; ++pass) {
             auto on =
                 mesh::choose(side, std::move(weight), phases, coarseness * accuracy_ * std::max(guess, smallest), tail);
             on.width = width = std::min(on.width, width);
-            const composition made(phases, on, lambda, at);
+            const auto& made = last.emplace(phases, on, lambda, at);
             const double found = made.epsilon(delta), change = std::abs(best - found);
             best = std::min(best, found);
             if (best <= smallest || !std::isfinite(found)) break;
@@ -104,7 +113,7 @@ class pld final : public accountant {
             weight = made.slope(best) > 0 ? made.at(best, lambda) : sensitivity(lambda);
             coarseness = 1;
         }
-        return best;
+        return {best, std::move(*last)};
     }
 
     /// The same for δ, which is as accurate as ε, but within ten times that relative to δ.
@@ -149,6 +158,36 @@ std::vector<privacy_point> pld_curve(std::span<const phase> phases, std::span<co
     std::vector<privacy_point> points;
     for (const double epsilon : epsilons) points.push_back({epsilon, with.delta(phases, epsilon)});
     return points;
+}
+
+std::vector<privacy_point> privacy_profile(std::span<const phase> phases, double accuracy) {
+    constexpr int count = 512;
+    constexpr double least = 1e-5;
+    const pld with(accuracy);
+    const auto checked = checked_phases(phases);
+    if (checked.empty()) return {{0, 0}};
+    std::vector<std::vector<composition>> sides;
+    double highest = 0;
+    for (const direction side : {direction::remove, direction::add}) {
+        auto& all = sides.emplace_back();
+        for (const double delta : {0.3, 0.03, 1e-3, least}) all.push_back(with.compose_near(side, checked, delta));
+        // One without a finite ε at that δ is told by the δ that it has everywhere.
+        const double last = all.back().epsilon(least);
+        highest = std::max(highest, std::isfinite(last) ? last : 1);
+    }
+    std::vector<double> epsilons;
+    for (int i = 0; i <= count; ++i) epsilons.push_back(highest * i / count);
+    std::vector<privacy_point> out;
+    for (const double epsilon : epsilons) out.push_back({epsilon, 0});
+    for (const auto& all : sides) {
+        std::vector<double> best(out.size(), 1);
+        for (const auto& one : all) {
+            const auto deltas = one.deltas(epsilons);
+            for (std::size_t i = 0; i < best.size(); ++i) best[i] = std::min(best[i], deltas[i]);
+        }
+        for (std::size_t i = 0; i < best.size(); ++i) out[i].delta = std::max(out[i].delta, best[i]);
+    }
+    return out;
 }
 
 }  // namespace rldp::privacy

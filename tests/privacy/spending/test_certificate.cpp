@@ -34,6 +34,7 @@ certificate example() {
     c.accountant = "pld";
     c.split = "hash";
     c.deck = {{0.75, 20}, {1.0 / 3, 20}};
+    out.risk = {{{0.001, 0.02}, {0.01, 0.07}, {0.1, 0.3}}, 0.25, 0.61, 0.004};
     out.program = "1.2.3";
     out.ledger_head = std::string(64, 'a');
     out.files = {{"adapter/adapter_model.safetensors", std::string(64, 'b')}, {"ledger.jsonl", std::string(64, 'c')}};
@@ -68,6 +69,7 @@ TEST_CASE("a certificate reads back to the byte, signed or not, with a guarantee
         if (with == 2) {
             made.promised.epsilon_guaranteed = made.promised.epsilon_budget = std::nullopt;
             made.promised.voids = {"draws follow from a seed"};
+            made.risk.reset();
             sign(made, key);
         }
         if (with == 3) made.signer = std::nullopt, made.signature.clear();
@@ -156,7 +158,7 @@ TEST_CASE("whatever a file holds instead of a certificate, the answer is one lin
         CHECK(has(refused(text), "certificate.json: "));
     CHECK(has(refused(std::string(100000, '[')), "not a certificate"));
     CHECK(has(refused(edited(example(), [](auto& all) { all["contract"]["steps"] = 1e300; })), "no whole number"));
-    CHECK(has(refused(edited(example(), [](auto& all) { all["version"] = 7; })), "version 7"));
+    CHECK(has(refused(edited(example(), [](auto& all) { all["version"] = 8; })), "version 8"));
     std::mt19937 random(3);
     for (int i = 0; i < 2000; ++i) {
         auto text = whole;
@@ -183,6 +185,9 @@ TEST_CASE("a contract whose parts contradict each other is refused though its ha
         return refused(to_json(made));
     };
     CHECK(contradicts([](auto&) {}).empty());
+    auto silent = example();
+    silent.risk.reset();
+    CHECK(has(refused(to_json(silent)), "attack_risk"));
     CHECK(has(contradicts([](auto& c) { c.voids = {"as_published"}; }), "ε stands beside"));
     CHECK(has(contradicts([](auto& c) { c.epsilon_guaranteed.reset(); }), "missing"));
     CHECK(has(contradicts([](auto& c) { c.epsilon_budget.reset(); }), "missing"));
@@ -192,6 +197,46 @@ TEST_CASE("a contract whose parts contradict each other is refused though its ha
     CHECK(has(contradicts([](auto& c) { c.padding_delta = 1e-7; }), "pad_batches"));
     CHECK(has(contradicts([](auto& c) { c.max_records_per_unit = 0; }), "max_records_per_unit"));
     CHECK(has(contradicts([](auto& c) { c.deck[0].noise_multiplier = -1; }), "noise multiplier"));
+}
+
+TEST_CASE("what a certificate says of attackers follows from its own numbers, under every policy") {
+    auto made = example();
+    const auto follows = [&](auto edit) {
+        auto claimed = made.risk.value();
+        edit(claimed);
+        return refusal([&] { check_risk(claimed, made.promised); });
+    };
+    for (const std::string policy : {"deck", "fixed", "filter"}) {
+        CAPTURE(policy);
+        made.promised.policy = policy;
+        made.promised.deck = policy == "deck" ? example().promised.deck : std::vector<card>{};
+        made.promised.looks = {2, 3.5};
+        made.promised.held_out = rldp::publication::noised;
+        auto header = ledger_header{};
+        header.delta = made.promised.delta;
+        header.sample_rate = made.promised.sample_rate;
+        header.steps = made.promised.steps;
+        header.policy = policy;
+        header.accountant = "pld";
+        header.deck = made.promised.deck;
+        header.epsilon_budget = *made.promised.epsilon_budget;
+        header.epsilon_guaranteed = *made.promised.epsilon_guaranteed;
+        header.looks = made.promised.looks;
+        made.risk = state_risk(find_trade_off(header));
+        CHECK(made.risk->best[1].true_positive_rate < 0.1);
+        CHECK(follows([](auto&) {}).empty());
+        CHECK(has(follows([](auto& r) { r.best[0].true_positive_rate *= 0.9; }), "do not rely on it"));
+        CHECK(has(follows([](auto& r) { r.best[2].true_positive_rate += 0.1; }), "clearly less"));
+        CHECK(has(follows([](auto& r) { r.advantage *= 0.9; }), "the advantage"));
+        CHECK(has(follows([](auto& r) { r.mu *= 0.9; }), "μ"));
+        CHECK(has(follows([](auto& r) { r.best.pop_back(); }), "rates"));
+        // Few loud looks are what an attacker goes by then.
+        const auto with_quiet_looks = made.risk->best[1].true_positive_rate;
+        header.looks = {2, 1};
+        const auto loud = state_risk(find_trade_off(header));
+        CHECK(loud.best[1].true_positive_rate > with_quiet_looks);
+        CHECK(loud.mu >= std::sqrt(2.0));
+    }
 }
 
 TEST_CASE("a key pair is written once, the secret for its owner alone, and read back") {
