@@ -76,8 +76,8 @@ std::vector<std::string> generate_samples(const config::reading_spec& spec, cons
 
 eval::made_up_table make_sample_rows(const session& run, const at::Tensor& adapter) {
     constexpr std::int64_t count = 8;
-    // A quarter of a gigabyte beside what a run takes.
-    constexpr std::int64_t most_numbers_held = std::int64_t{1} << 26;
+    // 64 MiB beside what a run takes: eight rows of a larger model may be slow.
+    constexpr std::int64_t most_numbers_held = std::int64_t{1} << 24;
     if (!fs::exists(run.where.row_template()) || !run.spec.on_cpu() || is_too_large(run.spec, run.model)) return {};
     const auto& described = run.model.base->config();
     const auto words = load_tokenizer(run.spec, described);
