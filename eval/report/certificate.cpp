@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/data_names.hpp"
 #include "base/directories.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -51,7 +52,11 @@ privacy::certificate described(const run_directory& run, const privacy::ledger_c
     out.promised.population_declared = config.privacy.population.has_value();
     out.promised.steps_between_probes =
         config::steps_between_probes(config.device, config.privacy.semantics, out.promised.expected_batch_size);
-    if (out.promised.holds() && version >= 7) out.risk = privacy::state_risk(privacy::find_trade_off(ledger.header));
+    if (version >= 7) {
+        if (out.promised.holds()) out.risk = privacy::state_risk(privacy::find_trade_off(ledger.header));
+        out.data = without_directory(config.data.path);
+        out.in_book = config.privacy.book.value_or(std::string(no_book)) != no_book;
+    }
     out.run = config.run.name.value_or("");
     out.program = parse_summary(read_text(run.summary())).version;
     out.ledger_head = ledger.end().hash;

@@ -75,6 +75,26 @@ std::string protection(const contract& promised) {
                 "<b>Against whom:</b> anyone, whatever else they know, however long they compute."});
 }
 
+/// Who ran it, on what, and for which runs the promise is.
+std::string circumstances(const privacy::certificate& made) {
+    const auto& promised = made.promised;
+    const auto runs = promised.runs > 1
+                          ? fmt::format("this run and the others of its tuning, {} in all, together", promised.runs)
+                          : std::string("this run alone");
+    const auto book = made.in_book ? "Its owner's budget book counts it with other runs on the same data."
+                                   : "No budget book counts it with other runs on the same data.";
+    return "<h2>Who, on what, for how long</h2>" +
+           html_list_of_html(
+               {fmt::format("<b>Who:</b> {}{}.", made.run.empty() ? std::string() : "“" + escaped(made.run) + "”, ",
+                            escaped(privacy::authenticity(made))),
+                fmt::format("<b>On what:</b> {}{} units, {}. No digest of the records is given: it would tell whoever has them.",
+                            made.data.empty() ? std::string() : "data called " + code(made.data) + ", ",
+                            readable(promised.population), privacy::describe_population(promised)),
+                fmt::format("<b>For how long:</b> for good. What was published can't be made private again, nor more "
+                            "private. The bound is for {}. {}",
+                            runs, book)});
+}
+
 std::string in_words(double epsilon) {
     if (epsilon <= 1) return "This protects by itself: even a guess of one in two stays a guess.";
     if (epsilon <= weak)
@@ -153,8 +173,8 @@ std::string certificate_page(const privacy::certificate& made) {
         headline(promised);
     if (promised.holds())
         body += "<div class=\"pair\"><section>" + protection(promised) + "<h2>What is outside</h2>" +
-                html_list_of_html(privacy::list_exceptions(promised)) + "</section>\n<section>" + strength(made) +
-                check(made) + "</section></div>\n" + small_print(promised);
+                html_list_of_html(privacy::list_exceptions(promised)) + circumstances(made) + "</section>\n<section>" +
+                strength(made) + check(made) + "</section></div>\n" + small_print(promised);
     else
         body += reasons(promised) + check(made);
     return one_screen("Privacy certificate", body);

@@ -176,7 +176,11 @@ json body(const certificate& given) {
                 {"files", given.files},
                 {"authenticity", authenticity(given)},
                 {"public_key", given.signer ? json(given.signer->hex()) : json(nullptr)}};
-    if (given.version >= 7) out["attack_risk"] = given.risk ? to_object(*given.risk) : json(nullptr);
+    if (given.version >= 7) {
+        out["attack_risk"] = given.risk ? to_object(*given.risk) : json(nullptr);
+        out["data"] = given.data;
+        out["in_book"] = given.in_book;
+    }
     return out;
 }
 
@@ -204,7 +208,11 @@ certificate read_certificate(std::string_view text) {
     certificate out;
     out.version = static_cast<int>(version);
     out.promised = contract_from(in.at("contract"), out.version);
-    if (version >= 7 && !in.at("attack_risk").is_null()) out.risk = risk_from(in.at("attack_risk"));
+    if (version >= 7) {
+        if (!in.at("attack_risk").is_null()) out.risk = risk_from(in.at("attack_risk"));
+        in.at("data").get_to(out.data);
+        in.at("in_book").get_to(out.in_book);
+    }
     in.at("run").get_to(out.run);
     in.at("program").get_to(out.program);
     in.at("ledger_head").get_to(out.ledger_head);

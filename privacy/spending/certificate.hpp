@@ -59,6 +59,8 @@ struct certificate {
     contract promised;
     std::optional<risk_statement> risk;        ///< absent where nothing is guaranteed, and before version 7
     std::string run;                           ///< run.name; empty: none
+    std::string data;                          ///< last part of data.path; before version 7 empty
+    bool in_book = false;                      ///< a budget book counts this run with others; before version 7 untold
     std::string program;                       ///< version of RLDP that made the run
     std::string ledger_head;                   ///< hash of the ledger's last line
     std::map<std::string, std::string> files;  ///< path under public/ -> SHA-256

@@ -38,6 +38,22 @@ TEST_CASE("the certificate's page says what, for whom, how strongly, what is out
     CHECK_FALSE(has(page, "<script"));
 }
 
+TEST_CASE("the certificate's page says who, on what, for which runs, and what an attacker can tell") {
+    auto made = made_from();
+    made.run = "Ward <7>";
+    made.data = "patients&co.csv";
+    made.risk = privacy::risk_statement{{{0.001, 0.0123}, {0.01, 0.05}, {0.1, 0.2}}, 0.2, 0.7, 0.01};
+    auto page = eval::certificate_page(made);
+    for (const char* part :
+         {"Ward &lt;7&gt;", "patients&amp;co.csv", "this run alone", "No budget book counts it", "12.3"})
+        CHECK(has(page, part));
+    made.in_book = true;
+    made.promised.runs = 4;
+    page = eval::certificate_page(made);
+    CHECK(has(page, "the others of its tuning, 4 in all"));
+    CHECK(has(page, "budget book counts it with"));
+}
+
 TEST_CASE("the certificate's page names the group, the padding and the split") {
     auto made = made_from({"privacy.unit={\"group\": \"<b>patient\"}", "data.split=exact", "eval.publish=raw"});
     made.promised.max_records_per_unit = 16;

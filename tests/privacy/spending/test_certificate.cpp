@@ -35,6 +35,8 @@ certificate example() {
     c.split = "hash";
     c.deck = {{0.75, 20}, {1.0 / 3, 20}};
     out.risk = {{{0.001, 0.02}, {0.01, 0.07}, {0.1, 0.3}}, 0.25, 0.61, 0.004};
+    out.data = "patients.csv";
+    out.in_book = true;
     out.program = "1.2.3";
     out.ledger_head = std::string(64, 'a');
     out.files = {{"adapter/adapter_model.safetensors", std::string(64, 'b')}, {"ledger.jsonl", std::string(64, 'c')}};
