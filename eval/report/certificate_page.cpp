@@ -87,7 +87,8 @@ std::string circumstances(const privacy::certificate& made) {
            html_list_of_html(
                {fmt::format("<b>Who:</b> {}{}.", made.run.empty() ? std::string() : "“" + escaped(made.run) + "”, ",
                             escaped(privacy::authenticity(made))),
-                fmt::format("<b>On what:</b> {}{} units, {}. No digest of the records is given: it would tell whoever has them.",
+                fmt::format("<b>On what:</b> {}{} units, {}. No digest of the records is given: it would tell whoever "
+                            "has them.",
                             made.data.empty() ? std::string() : "data called " + code(made.data) + ", ",
                             readable(promised.population), privacy::describe_population(promised)),
                 fmt::format("<b>For how long:</b> for good. What was published can't be made private again, nor more "
