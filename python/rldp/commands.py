@@ -72,15 +72,18 @@ def check(config: Any, *, data: Any = None, without_data: bool = False, private_
 
 def account(phases: Iterable[tuple[float, float, int]] | None = None, *, delta: float | None = None,
             epsilons: Sequence[float] = (), ledger: str | os.PathLike[str] | None = None, bands: int | str | None = None,
-            population: int | None = None) -> dict[str, Any]:
+            population: int | None = None, risk: bool = False) -> dict[str, Any]:
     """What phases of (noise multiplier, sample rate, steps), or a ledger, cost under every accountant.
+
+    With `risk` also what an attacker can tell about one unit at best, under "attack_risk".
 
     >>> price = account([(1.1, 0.01, 1000)], delta=1e-5)
     >>> price["pld"]["epsilon"] < price["rdp"]["epsilon"], price["pld"]["is_upper_bound"]
     (True, True)
     """
     written = [f"{noise!r},{rate!r},{steps}" for noise, rate, steps in phases or []]
-    return ask(["account", *flags(phase=written, delta=delta, epsilon=list(epsilons), ledger=ledger, bands=bands, population=population)])
+    return ask(["account", *flags(phase=written, delta=delta, epsilon=list(epsilons), ledger=ledger, bands=bands, population=population,
+                                  risk=risk)])
 
 
 def calibrate(epsilon: float, delta: float, rate: float, steps: int, *, accountant: str | None = None, bands: int | str | None = None,

@@ -120,6 +120,8 @@ class Commands(InScratch):
     def test_account_and_calibrate(self):
         price = rldp.account([(1.1, 0.01, 1000)], delta=1e-5)
         self.assertLess(price["pld"]["epsilon"], price["rdp"]["epsilon"])
+        at_best = rldp.account([(1.1, 0.01, 1000)], risk=True)["attack_risk"]["best_attacks"][1]
+        self.assertTrue(at_best["false_positive_rate"] == 0.01 < at_best["true_positive_rate"] < 0.05)
         self.assertLessEqual(rldp.calibrate(2, 1e-5, rate=0.01, steps=100)["epsilon"], 2)
         with self.refused(2, "noise_multiplier -1 must be positive"):
             rldp.account([(-1, 0.01, 10)], delta=1e-5)
