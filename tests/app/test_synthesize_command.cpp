@@ -87,7 +87,7 @@ void says_what_days_take(const scratch_directory& scratch, const std::string& co
     }
     const auto script =
         scratch.write("days.sh", fmt::format("cd '{}' && mkfifo said || exit\n"
-                                             "{} {} --rows 1000000000 2> said & pid=$!\n"
+                                             "timeout 600 {} {} --rows 1000000000 2> said & pid=$!\n"
                                              "while read -r line; do echo \"$line\" >> heard\n"
                                              "case $line in *take*) kill -TERM $pid;; esac\n"
                                              "done < said\nwait $pid",
