@@ -194,6 +194,12 @@ void print_plan(const actors::first_config& made, const actors::first_request& a
                                     make_book_name(bare_name(asked.name()))));
     row("data.max_tokens", fmt::format("{}: memory grows with it; PRIVATE: {} of the {} records looked at are cut",
                                        made.plan.max_tokens, made.advice.cut, made.advice.looked_at));
+    if (made.has_made_up_rows)
+        row("public", fmt::format("{} made-up rows of the declared types teach how a row is told, for no ε",
+                                  actors::made_up_rows));
+    else if (made.has_template)
+        row("public",
+            "nothing; where --type says of each column what it may hold, made-up rows teach how a row is told");
     row("batch, steps",
         fmt::format("{} units in each of {} steps, {:.3g} times through the data", made.expected_batch_size,
                     made.plan.steps, static_cast<double>(made.plan.steps) * made.plan.sample_rate));

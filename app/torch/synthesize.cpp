@@ -1,25 +1,35 @@
 // rldp synthesize: a table from a run's public side.
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "app/commands.hpp"
+#include "app/http_options.hpp"
 #include "app/words.hpp"
 #include "base/error.hpp"
 #include "base/output.hpp"
+#include "base/system.hpp"
 #include "eval/tables/report/report.hpp"
+#include "monitor/http/server.hpp"
 #include "monitor/terminal/live_line.hpp"
+#include "run/artifacts/run_directory.hpp"
 #include "run/judge/judge.hpp"
 #include "run/model_files.hpp"
 #include "run/signals.hpp"
 #include "run/synthesis/synthesis.hpp"
+#include "version.hpp"
 
 namespace rldp::app {
 
@@ -30,6 +40,7 @@ struct synthesize_arguments {
     std::string run, out, model;
     std::vector<std::string> where;
     std::int64_t seed = 0, threads = 0;
+    monitor::http_options dashboard;
     bool json = false, report = false, no_report = false;
 };
 
@@ -44,12 +55,44 @@ actors::given_cells read_given(const std::vector<std::string>& where) {
     return out;
 }
 
+std::string describe_time(double seconds) {
+    constexpr double minute = 60, hour = 3600, day = 86'400;
+    return seconds < 2 * minute ? fmt::format("{:.0f} s", seconds)
+           : seconds < 2 * hour ? fmt::format("{:.0f} min", seconds / minute)
+           : seconds < 2 * day  ? fmt::format("{:.0f} h", seconds / hour)
+                                : fmt::format("{:.0f} days", seconds / day);
+}
+
 std::string describe_progress(const actors::synthesis_progress& made) {
     const auto left = made.seconds_left;
-    const auto time = left < 120    ? fmt::format("{:.0f} s", left)
-                      : left < 7200 ? fmt::format("{:.0f} min", left / 60)
-                                    : fmt::format("{:.0f} h", left / 3600);
-    return fmt::format("rows {} of {}{}", made.rows, made.of, left > 0 ? ", some " + time + " left" : "");
+    return fmt::format("rows {} of {}{}", made.rows, made.of,
+                       left > 0 ? ", some " + describe_time(left) + " left" : std::string());
+}
+
+/// What a call says before it takes long or much room; empty for others.
+std::string describe_forecast(const actors::synthesis_forecast& of, const std::filesystem::path& out) {
+    constexpr double long_time = 600, much = 1 << 30;  // seconds, bytes
+    if (of.seconds < long_time && of.bytes < much) return {};
+    std::error_code unknown;
+    const auto free = std::filesystem::space(std::filesystem::absolute(out).parent_path(), unknown).available;
+    return fmt::format(
+        "{} more rows take some {} here, and some {} twice, in {} and until that is whole beside it{}", of.rows,
+        describe_time(of.seconds), memory_text(static_cast<std::int64_t>(of.bytes)), out.filename().string(),
+        unknown ? std::string() : fmt::format("; {} are free there", memory_text(static_cast<std::int64_t>(free))));
+}
+
+/// Whether who sits at the terminal says yes; not where `stopped` comes first.
+bool ask(const std::string& question, const std::function<bool()>& stopped) {
+    say(stderr, "{}? [y/N] ", question);
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    constexpr int look_again = 200;  // ms
+    while (!stopped()) {
+        if (::poll(&input, 1, look_again) <= 0) continue;
+        std::array<char, 64> line;
+        const auto got = ::read(STDIN_FILENO, line.data(), line.size());
+        return got > 0 && (line[0] == 'y' || line[0] == 'Y');
+    }
+    return false;
 }
 
 /// Why there is no report unless one is asked for; empty where there shall be one.
@@ -118,20 +161,56 @@ void print_result(const synthesize_arguments& given, const actors::synthesis_res
     }
 }
 
+/// The rows that came last, for browsers.
+class shown_rows {
+  public:
+    shown_rows(const monitor::http_options& where, const std::filesystem::path& run)
+        : server_(monitor::to_dashboard_config(where), {eval::run_at(run).root}, RLDP_VERSION) {
+        say(stderr, "dashboard: {}\n", server_.address());
+    }
+    void operator()(const actors::kept_rows& now) {
+        constexpr std::size_t most = 16;
+        last_.insert(last_.end(), now.rows.begin(), now.rows.end());
+        if (last_.size() > most) last_.erase(last_.begin(), last_.end() - most);
+        server_.tell(monitor::table_progress{{now.columns, last_}, now.there, now.of});
+    }
+
+  private:
+    monitor::http_server server_;
+    std::vector<std::vector<std::string>> last_;
+};
+
 /// Until a signal stops it, behind which signals end the process again.
-actors::synthesis_result make_rows(const actors::synthesis_request& asked) {
+actors::synthesis_result make_rows(const actors::synthesis_request& asked, const monitor::http_options& dashboard) {
     std::atomic<bool> stopped = false;
     actors::signal_watch signals;
     signals.on_signal([&] { stopped = true; });
     const bool live = isatty(STDERR_FILENO) != 0;
     monitor::live_line line;
+    const auto is_stopped = [&] { return stopped.load(); };
+    const auto go_on = [&](const actors::synthesis_forecast& of) {
+        const auto said = describe_forecast(of, asked.out);
+        if (said.empty()) return true;
+        line.erase();
+        // Who resumes has said yes before.
+        if (live && isatty(STDIN_FILENO) != 0 && !asked.resume) return ask(said + "; go on", is_stopped);
+        say(stderr, "{}\n", said);
+        return true;
+    };
+    std::optional<shown_rows> shown;
+    if (!dashboard.address.empty()) shown.emplace(dashboard, asked.run);
     return actors::synthesize(
         asked, {.loading = monitor::loading_line(),
                 .progress =
                     [&](const auto& made) {
                         if (live) line.show([text = describe_progress(made)](std::size_t) { return text; });
                     },
-                .stop = [&] { return stopped.load(); },
+                .kept =
+                    [&](const auto& rows) {
+                        if (shown) (*shown)(rows);
+                    },
+                .stop = is_stopped,
+                .go_on = go_on,
                 .read_chat_template = [](const auto& model) { return actors::read_chat_template(model); }});
 }
 
@@ -148,7 +227,10 @@ int synthesize(const synthesize_arguments& given) {
     if (given.report && given.no_report) refuse("--report and --no-report: give one of them");
     if (auto why_not = refuse_report(given); given.report && !why_not.empty()) refuse("--report: " + why_not);
 
-    const auto made = make_rows(asked);
+    if (!given.dashboard.address.empty() && asked.like)
+        refuse("--dashboard: shows rows to whoever may look, and --like has cells of your own; give one of them");
+
+    const auto made = make_rows(asked, given.dashboard);
     print_result(given, made, made.finished ? make_report(given, asked) : made_report());
     return made.finished ? 0 : static_cast<int>(errc::interrupted);
 }
@@ -180,6 +262,9 @@ void add_synthesize(CLI::App& program, action& chosen) {
         ->capture_default_str();
     command->add_option("--threads", given->threads, "how many (default: as many as there are processors)")
         ->check(CLI::Range(1, 1024));
+    command->add_option("--dashboard", given->dashboard.address,
+                        "show rows to browsers at [HOST:]PORT as they are made");
+    add_access_options(*command, given->dashboard);
     command->add_flag("--resume", asked.resume, "go on with what a stopped call left in OUT.partial");
     command->add_flag("--report", given->report,
                       "compare with the run's records and write trusted/synthetic.html, or refuse (default: where the "

@@ -198,6 +198,7 @@ std::string run_json(const run_view& run, const history& past, std::int64_t from
     out["controller"] = run.controller;
     out["notes"] = run.notes;
     out["warnings"] = run.warnings;
+    if (!run.table.rows.empty()) out["table"] = {{"columns", run.table.columns}, {"rows", run.table.rows}};
     auto& curves = out["curves"] = json::object();
     for (const auto& row : eval::quantities)
         if (const auto& curve = past.of(row.which); !curve.points().empty())

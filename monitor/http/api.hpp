@@ -29,9 +29,9 @@ std::string unpacked(std::string_view gzip);
 /// One object: {"program", "version", "runs": [row…], "grids": [{"id", "name", "kind", "cells", "done", "failed",
 /// "running"}…]}, a row as to_json() (run_view.hpp), the last four being numbers of cells.
 std::string runs_json(const catalog& all, const std::string& program_version);
-/// The row, the contract in sentences, adapters, controller, warnings, and the history of the steps in [from, to]: each
-/// quantity as [[step, value]…] of at most `points` points, thinned as curve::thinned() says, and at most 128
-/// snapshots.
+/// The row, the contract in sentences, adapters, controller, warnings, {"table": {"columns", "rows"}} where the tuned
+/// model made up rows, and the history of the steps in [from, to]: each quantity as [[step, value]…] of at most
+/// `points` points, thinned as curve::thinned() says, and at most 128 snapshots.
 std::string run_json(const run_view& run, const history& past, std::int64_t from, std::int64_t to, std::size_t points);
 /// {"id", "name", "kind", "cells": [{"name", "state", "run": row, where there is one}…]}: those of the last invocation,
 /// then the runs of earlier ones, whose state is their own.

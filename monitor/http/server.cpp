@@ -121,6 +121,10 @@ class http_server::loop {
         const std::lock_guard lock(mutex_);
         announced_ = now;
     }
+    void tell(table_progress now) {
+        const std::lock_guard lock(mutex_);
+        made_ = std::move(now);
+    }
     std::uint16_t port() const { return port_; }
     std::string address() const {
         return fmt::format("{}://{}:{}/", tls_ ? "https" : "http", with_brackets(address_.to_string()), port_);
@@ -219,6 +223,10 @@ class http_server::loop {
             beginning_ = *now;
             beginning_->id = to_id(now->name);
         }
+        if (const auto now = taken_rows()) {
+            for (const auto& one : runs_.runs()) one->tell(*now);
+            runs_.changed();
+        }
         runs_.refresh();
         const bool beats = ++ticks_ % std::max<std::int64_t>(1, limits_.heartbeat / limits_.tick) == 0;
         if (runs_.version() != shown_) {
@@ -256,6 +264,10 @@ class http_server::loop {
         const std::lock_guard lock(mutex_);
         return std::exchange(announced_, {});
     }
+    std::optional<table_progress> taken_rows() {
+        const std::lock_guard lock(mutex_);
+        return std::exchange(made_, {});
+    }
 
     const http_limits limits_;
     const std::size_t most_connections_;
@@ -278,6 +290,7 @@ class http_server::loop {
 
     std::mutex mutex_;
     std::optional<run_view> announced_;
+    std::optional<table_progress> made_;
     std::thread thread_;
 };
 
@@ -291,6 +304,9 @@ void http_server::follow(const std::filesystem::path& root) {
 }
 void http_server::tell(const run_view& now) {
     loop_->tell(now);
+}
+void http_server::tell(table_progress now) {
+    loop_->tell(std::move(now));
 }
 std::uint16_t http_server::port() const {
     return loop_->port();

@@ -45,6 +45,8 @@ class http_server {
     /// Name, state and steps of the one run that this process makes, by its own word: it knows its state better than
     /// its files. Never waits; from any thread.
     void tell(const run_view& now);
+    /// The same of a table that this process makes of the one run that it follows.
+    void tell(table_progress now);
     std::uint16_t port() const;
     /// Where a browser finds it.
     std::string address() const;

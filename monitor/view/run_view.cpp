@@ -152,6 +152,7 @@ json to_json(const run_view& run) {
     out["ledger_head"] = run.ledger_head;
     out["report"] = run.has_report;
     out["certificate"] = run.has_certificate;
+    if (run.rows_asked > 0) out["made_up_rows"] = {run.rows_made, run.rows_asked};
     if (!run.problem.empty()) out["problem"] = run.problem;
     if (run.contract) {
         out["guarantee"] = run.contract->any;

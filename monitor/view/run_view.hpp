@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "run/artifacts/quantities.hpp"
+#include "run/artifacts/summary.hpp"
 
 namespace rldp::monitor {
 
@@ -28,6 +29,12 @@ struct contract_view {
         std::int64_t steps = 0;  ///< planned
     };
     std::vector<level> deck;  ///< rising; empty without one
+};
+
+/// A table as it is made: the rows that came last, how many there are and how many are asked for.
+struct table_progress {
+    eval::made_up_table last;
+    std::int64_t made = 0, asked = 0;
 };
 
 /// The hub fills in name, state, steps, latest and the contract's ε; who follows a run's files knows the rest, too.
@@ -52,6 +59,9 @@ struct run_view {
     std::string ledger_head;          ///< hash of its last entry
     std::vector<std::string> groups;  ///< adapters, once the summary tells them
     std::vector<std::string> controller, warnings;
+    /// What the tuned model made up at the end, or makes up now: no more than fits a page.
+    eval::made_up_table table;
+    std::int64_t rows_made = 0, rows_asked = 0;        ///< of a table that is under way; 0: none
     bool has_report = false, has_certificate = false;  ///< pages to read, once the run has ended
 
     double value(eval::quantity which) const { return latest[which].value; }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/data_names.hpp"
@@ -65,6 +66,7 @@ constexpr std::size_t most_of_a_file =
     64U << 20U;  // bytes of a summary, a configuration, a ledger's header (with its deck)
 constexpr std::size_t tail_bytes = 64U << 10U;
 constexpr std::size_t piece = 4U << 20U;
+constexpr std::size_t most_made_up = 64;  ///< rows
 
 /// The last whole line.
 std::string_view last_line(std::string_view text) {
@@ -173,6 +175,12 @@ void followed_run::tell(const run_view& now) {
     settle_state();
 }
 
+void followed_run::tell(table_progress now) {
+    view_.table = std::move(now.last);
+    view_.rows_made = now.made;
+    view_.rows_asked = now.asked;
+}
+
 std::optional<std::string> followed_run::page(public_file which) const {
     return files_.read(which, 0, most_of_a_file);
 }
@@ -264,6 +272,10 @@ void followed_run::read_summary() {
         view_.groups = summary.groups;
         view_.controller = summary.controller;
         view_.warnings = summary.warnings;
+        if (view_.rows_asked == 0) {
+            view_.table = summary.table;
+            view_.table.rows.resize(std::min(view_.table.rows.size(), most_made_up));
+        }
         view_.perplexity_before = summary.perplexity_before;
         if (summary.perplexity_after)
             view_.latest[eval::quantity::perplexity] = {*summary.perplexity_after, summary.perplexity_after_in};

@@ -50,6 +50,8 @@ class followed_run {
     bool refresh();
     /// What the run itself says, from within its process: it knows its state better than its files.
     void tell(const run_view& now);
+    /// A table that is made of it, likewise; its rows stand in the place of the summary's.
+    void tell(table_progress now);
 
     const run_view& view() const { return view_; }
     const std::filesystem::path& directory() const { return directory_; }

@@ -67,6 +67,18 @@ std::int64_t default_max_tokens(std::int64_t window) {
     return std::min<std::int64_t>(window, 512);
 }
 
+/// Whether made-up rows can teach how a row is told: the owner has said of what type each told column is, and not of
+/// all that it is free text.
+bool are_typed(const first_request& asked, const data::survey& found) {
+    const auto told = std::ranges::count_if(found.columns, [](const auto& column) {
+        return column.role == data::column_role::rendered || column.role == data::column_role::free_text;
+    });
+    const auto& types = asked.hints.types;  // of as many columns: none has two
+    return std::ssize(types) == told && std::ranges::any_of(types, [](const auto& type) {
+               return !type.substr(type.find('=')).starts_with("=text:");
+           });
+}
+
 json make_document(const first_request& asked, const first_config& found, std::int64_t population,
                    std::int64_t window) {
     const auto* person = found.found.find(data::column_role::person);
@@ -80,6 +92,8 @@ json make_document(const first_request& asked, const first_config& found, std::i
                    {"max_tokens", asked.max_tokens.value_or(default_max_tokens(window))}};
     if (found.found.has_chats) out["data"]["chat"] = true;
     if (found.has_template) out["data"]["template"] = path_from(asked.config, asked.table_template);
+    if (found.has_made_up_rows)
+        out["public"] = {{"path", fmt::format("{}{}", template_prefix, made_up_rows)}, {"steps", made_up_batches}};
     out["model"] = {{"path", path_from(asked.config, asked.model)}};
     if (found.found.target) out["eval"] = {{"target", *found.found.target}};
     return out;
@@ -152,6 +166,7 @@ first_config write_first_config(const first_request& asked) {
     out.advice.population = declared_population(out.advice.units);
     out.has_template = out.found.kind == data::data_kind::table ||
                        (out.found.kind == data::data_kind::json_lines && !out.found.has_text && !out.found.has_chats);
+    out.has_made_up_rows = out.has_template && are_typed(asked, out.found);
     const auto model = models::read_model(asked.model);
     written_files files(asked.overwrite);
     if (out.has_template)

@@ -15,6 +15,9 @@
 
 namespace rldp::actors {
 
+/// What `public` of a table says whose columns all have a declared type: so many rows, seen once (docs/synthetic.md).
+inline constexpr std::int64_t made_up_rows = 2000, made_up_batches = 64;
+
 struct first_request {
     std::filesystem::path data, model;
     std::filesystem::path config, table_template;  ///< where to write; the second only where the data need one
@@ -48,6 +51,7 @@ enum class open_question : std::uint8_t { whose, how_many };
 struct first_config {
     data::survey found;
     bool has_template = false;
+    bool has_made_up_rows = false;  ///< they teach how a row is told, before the first private step
     first_advice advice;
     std::vector<open_question> open;  ///< where there are any, nothing was written and there is no plan
     run_plan plan;                    ///< of the configuration as written

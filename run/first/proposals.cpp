@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "config/open_keys.hpp"
+#include "data/sources/made_up_rows.hpp"
 #include "models/weights.hpp"
 #include "run/public_training.hpp"
 #include "run/resolve.hpp"
@@ -118,11 +119,23 @@ double seconds_per_unit(const config::run_config& config, std::int64_t populatio
     return std::min(passes.as_planned(), passes.as_planned());
 }
 
+namespace {
+
+/// How many public records are passed before the first step, with repetitions, of batches of so many.
+double count_public(const config::public_section& from, double batch) {
+    if (!from.used_for(public_use::warm_start) && !from.used_for(public_use::radii)) return 0;
+    const auto rows = data::parse_template_rows(*from.path);
+    return rows ? static_cast<double>(*rows) : static_cast<double>(from.steps) * batch;
+}
+
+}  // namespace
+
 plan_time estimate_time(const config::run_config& config, const run_plan& plan) {
     plan_time out;
     out.seconds_per_unit = seconds_per_unit(config, plan.population, timing::rough);
-    out.seconds = out.seconds_per_unit * plan.sample_rate * static_cast<double>(plan.population) *
-                  static_cast<double>(plan.steps);
+    const auto batch = plan.sample_rate * static_cast<double>(plan.population);
+    out.seconds =
+        out.seconds_per_unit * (batch * static_cast<double>(plan.steps) + count_public(config.public_data, batch));
     if (out.seconds <= an_hour) return out;
     try {
         const auto all = proposals(config, plan.population, static_cast<std::int64_t>(an_hour / out.seconds_per_unit));

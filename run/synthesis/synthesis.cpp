@@ -205,14 +205,21 @@ std::unique_ptr<plan_source> make_plans(row_planner& planner, const synthesis_re
 /// Numbers rows for several threads, and puts those that are whole into order.
 class row_desk {
   public:
-    row_desk(std::int64_t rows, waiting_rows& waiting, const synthesis_hooks& hooks)
-        : rows_(rows), waiting_(waiting), hooks_(hooks), begun_with_(waiting.rows()) {
+    row_desk(std::int64_t rows, const std::vector<std::string>& columns, waiting_rows& waiting,
+             const synthesis_hooks& hooks)
+        : rows_(rows), columns_(columns), waiting_(waiting), hooks_(hooks), begun_with_(waiting.rows()) {
         next_ = written_ = static_cast<std::uint64_t>(begun_with_);
     }
 
+    void open_up_to(std::int64_t rows) {
+        const std::scoped_lock lock(mutex_);
+        open_ = rows;
+        began_ = clock::now();
+        timed_from_ = made_;
+    }
     std::optional<std::uint64_t> claim() {
         const std::scoped_lock lock(mutex_);
-        return static_cast<std::int64_t>(next_) < rows_ ? std::optional(next_++) : std::nullopt;
+        return static_cast<std::int64_t>(next_) < open_ ? std::optional(next_++) : std::nullopt;
     }
     void take(std::uint64_t number, std::vector<std::string> cells) {
         using namespace std::chrono_literals;
@@ -223,7 +230,7 @@ class row_desk {
         if (ready_.size() >= enough || clock::now() - flushed_ > 1s) write();
         const std::chrono::duration<double> spent = clock::now() - began_;
         const auto there = begun_with_ + made_;
-        const auto left = static_cast<double>(rows_ - there) * spent.count() / static_cast<double>(made_);
+        const auto left = static_cast<double>(rows_ - there) * spent.count() / static_cast<double>(made_ - timed_from_);
         hooks_.progress({.rows = there, .of = rows_, .seconds_left = spent > 2s ? left : 0});
     }
     /// Of rows that are whole all those before which none is missing.
@@ -240,12 +247,15 @@ class row_desk {
         for (auto at = ready_.begin(); at != ready_.end() && at->first == written_; at = ready_.erase(at), ++written_)
             rows.push_back(std::move(at->second));
         flushed_ = clock::now();
-        if (!rows.empty()) waiting_.add(rows);
+        if (rows.empty()) return;
+        waiting_.add(rows);
+        hooks_.kept({.columns = columns_, .rows = rows, .there = waiting_.rows(), .of = rows_});
     }
-    std::int64_t rows_;
+    std::int64_t rows_, open_ = 0;  ///< all, and how many may be given out by now
+    const std::vector<std::string>& columns_;
     waiting_rows& waiting_;
     const synthesis_hooks& hooks_;
-    std::int64_t begun_with_, made_ = 0;
+    std::int64_t begun_with_, made_ = 0, timed_from_ = 0;
     std::mutex mutex_;
     std::uint64_t next_ = 0, written_ = 0;
     std::map<std::uint64_t, std::vector<std::string>> ready_;
@@ -297,8 +307,7 @@ void check(const synthesis_request& asked) {
     if (asked.like && asked.rows != 0)
         refuse("--rows: --like has rows of its own, and each is filled; leave --rows out");
     if (!asked.like && (asked.rows < 1 || asked.rows > most_rows))
-        refuse(fmt::format("--rows {}: must be from 1 to {}; a hundred million take days and gigabytes", asked.rows,
-                           most_rows));
+        refuse(fmt::format("--rows {}: must be from 1 to {}", asked.rows, most_rows));
     if (asked.like && !fs::is_regular_file(*asked.like)) refuse("--like " + asked.like->string() + ": no such file");
     if (fs::exists(asked.out)) refuse(asked.out.string() + ": exists already; choose another --out");
     models::validate({.temperature = asked.how.temperature});
@@ -312,6 +321,7 @@ struct workplace {
     row_model model;
     std::string base_digest;
     std::int64_t rows = 0, longest = 0;
+    std::vector<std::string> columns = {};
 };
 
 /// Reads the model, and what all begin with.
@@ -325,9 +335,35 @@ workplace open_workplace(const synthesis_request& asked, const synthesis_hooks& 
     return {asked, hooks, run, make_row_model(std::move(decoded), std::move(opening)), std::move(base.digest)};
 }
 
-/// Draws all rows that are missing. Each thread asks `make_source` for a source of its own, which gives rows in the
-/// desk's order.
 using source_maker = std::function<sampler::source(row_desk& desk)>;
+
+/// Draws the rows that the desk may give. Each thread asks `make_source` for a source of its own, which gives rows in
+/// the desk's order.
+row_counts draw_open(const workplace& at, row_desk& desk, const source_maker& make_source) {
+    const auto threads = static_cast<std::size_t>(at.asked.threads);
+    std::vector<row_counts> counts(threads);
+    std::atomic<bool> failed = false;
+    data::in_parallel(at.asked.threads, threads, [&](std::size_t, std::size_t i) {
+        const models::one_thread alone;
+        try {
+            sampler from(at.model, std::min(at.asked.batch, at.rows), at.longest);
+            counts[i] = from.run(
+                make_source(desk),
+                [&](std::uint64_t number, std::vector<std::string> cells) { desk.take(number, std::move(cells)); },
+                [&] { return failed || at.hooks.stop(); });
+        } catch (...) {
+            failed = true;
+            throw;
+        }
+    });
+    row_counts out;
+    for (const auto& one : counts) out += one;
+    return out;
+}
+
+/// Of so many rows as are tried first, beyond which a call says what it will take.
+constexpr std::int64_t many_trials = 20;
+
 using row_reader = std::function<void(const std::function<void(const std::vector<std::string>&)>& use)>;
 synthesis_result draw_all(const workplace& at, const std::function<void(std::int64_t)>& skip,
                           const source_maker& make_source, const std::function<void(const row_reader&)>& write_out) {
@@ -336,30 +372,32 @@ synthesis_result draw_all(const workplace& at, const std::function<void(std::int
     out.waiting = asked.out.string() + ".partial";
     waiting_rows waiting(out.waiting, describe_dependence(asked, at.run, at.base_digest), asked.resume);
     out.begun_with = std::min(waiting.rows(), at.rows);
-    const auto began = std::chrono::steady_clock::now();
+    double seconds = 0;
     if (waiting.rows() < at.rows) {
         skip(waiting.rows());
-        row_desk desk(at.rows, waiting, at.hooks);
-        const auto threads = static_cast<std::size_t>(asked.threads);
-        std::vector<row_counts> counts(threads);
-        std::atomic<bool> failed = false;
-        data::in_parallel(asked.threads, threads, [&](std::size_t, std::size_t i) {
-            const models::one_thread alone;
-            try {
-                sampler from(at.model, std::min(asked.batch, at.rows), at.longest);
-                counts[i] = from.run(
-                    make_source(desk),
-                    [&](std::uint64_t number, std::vector<std::string> cells) { desk.take(number, std::move(cells)); },
-                    [&] { return failed || at.hooks.stop(); });
-            } catch (...) {
-                failed = true;
-                throw;
-            }
-        });
-        desk.flush();
-        for (const auto& one : counts) out.counts += one;
+        row_desk desk(at.rows, at.columns, waiting, at.hooks);
+        const auto draw_up_to = [&](std::int64_t rows) {
+            const auto began = std::chrono::steady_clock::now();
+            desk.open_up_to(rows);
+            out.counts += draw_open(at, desk, make_source);
+            desk.flush();
+            seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+        };
+        const auto trial = 2 * asked.batch * asked.threads;
+        bool wanted = true;
+        if (at.rows - waiting.rows() >= many_trials * trial) {
+            const auto empty = fs::file_size(out.waiting);
+            draw_up_to(waiting.rows() + trial);
+            const auto made = static_cast<double>(waiting.rows() - out.begun_with);
+            const auto left = static_cast<double>(at.rows - waiting.rows());
+            wanted = !at.hooks.stop() &&
+                     at.hooks.go_on({.rows = at.rows - waiting.rows(),
+                                     .seconds = seconds / made * left,
+                                     .bytes = static_cast<double>(fs::file_size(out.waiting) - empty) / made * left});
+        }
+        if (wanted) draw_up_to(at.rows);
     }
-    out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    out.seconds = seconds;
     if (out.counts.drawn > 0)
         out.row_tokens = std::ssize(at.model.opening) + (out.counts.chosen + out.counts.given) / out.counts.drawn;
     out.rows = std::min(waiting.rows(), at.rows);
@@ -379,6 +417,7 @@ synthesis_result synthesize_rows(const synthesis_request& asked, const synthesis
     auto at = open_workplace(asked, hooks, run, plans->opening());
     at.rows = plans->rows();
     at.longest = plans->longest();
+    at.columns = planner.table().columns;
     std::mutex planning;
     const auto make_source = [&](row_desk& desk) -> sampler::source {
         return [&,
@@ -450,6 +489,9 @@ synthesis_result synthesize_texts(const synthesis_request& asked, const synthesi
     auto at = open_workplace(asked, hooks, run, script->parts.front().given);
     at.rows = asked.rows;
     at.longest = script->longest();
+    for (std::int64_t i = 0; talks && i < asked.questions; ++i)
+        at.columns.insert(at.columns.end(), {"user", "assistant"});
+    if (!talks) at.columns = {"text"};
     const auto make_source = [&](row_desk& desk) -> sampler::source {
         return [&]() -> std::optional<sampler::numbered> {
             const auto number = desk.claim();

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/loading.hpp"
 #include "data/chat/chat_template.hpp"
@@ -15,7 +16,7 @@
 
 namespace rldp::actors {
 
-inline constexpr std::int64_t most_rows = 100'000'000;
+inline constexpr std::int64_t most_rows = 100'000'000'000;
 
 struct synthesis_request {
     std::filesystem::path run, out;
@@ -35,11 +36,27 @@ struct synthesis_progress {
     double seconds_left = 0;        ///< by the speed so far; 0: not known yet
 };
 
-/// From any thread.
+/// What the rows that are missing will take, by the first of them.
+struct synthesis_forecast {
+    std::int64_t rows = 0;  ///< still to be made
+    double seconds = 0;
+    double bytes = 0;  ///< as they wait for the others; the table, not packed, has about as many
+};
+
+/// Rows that follow in order on those before, as they are kept.
+struct kept_rows {
+    const std::vector<std::string>& columns;  ///< of texts "text", of conversations who speaks
+    const std::vector<std::vector<std::string>>& rows;
+    std::int64_t there = 0, of = 0;  ///< these included
+};
+
 struct synthesis_hooks {
     on_loading loading = {};
-    std::function<void(const synthesis_progress&)> progress = [](const auto&) {};
-    std::function<bool()> stop = [] { return false; };  ///< asked between tokens
+    std::function<void(const synthesis_progress&)> progress = [](const auto&) {};  ///< from any thread
+    std::function<void(const kept_rows&)> kept = [](const auto&) {};  ///< from any thread, one after the other
+    std::function<bool()> stop = [] { return false; };                ///< asked between tokens, from any thread
+    /// Asked once, where many rows are missing, when the first are there; where it says no they wait for another call.
+    std::function<bool(const synthesis_forecast&)> go_on = [](const auto&) { return true; };
     /// The chat template of the model in a directory.
     std::function<std::optional<data::chat_template>(const std::filesystem::path&)> read_chat_template = {};
 };

@@ -127,6 +127,34 @@ TEST_CASE("init asks what only the owner can say, writes what runs once it is sa
     CHECK(std::filesystem::exists(c.at("books/visits/book.jsonl")));
 }
 
+TEST_CASE("made-up rows teach the form where the owner has said of each column what it may hold") {
+    const stranger c;
+    c.scratch.write("visits.csv", visits());
+    const std::string said = "--force --person patient --population 210 --max-tokens 32 ";
+    const auto part = c.init("visits.csv", said + "--type age=integer:0:120");
+    REQUIRE(part.status == 0);
+    CHECK_FALSE(c.config().contains("public"));
+    CHECK(has(part.out, "nothing; where --type says of each column what it may hold"));
+    // Free text says nothing of its values.
+    REQUIRE(c.init("visits.csv", said + "--type age=text:3 --type outcome=text:9").status == 0);
+    CHECK_FALSE(c.config().contains("public"));
+    const auto whole = c.init("visits.csv", said + "--type age=integer:0:120 --type outcome=category:well,ill");
+    INFO(whole.err);
+    REQUIRE(whole.status == 0);
+    CHECK(c.config()["public"] == json{{"path", "template:2000"}, {"steps", 64}});
+    CHECK(has(whole.out, "2000 made-up rows of the declared types teach how a row is told, for no ε"));
+    // Another public path wins.
+    const auto plan = c.says("check " + c.at("mine.json") + " --set public.path=template:20");
+    CHECK(plan.status == 0);
+    const auto run = c.says("run " + c.at("mine.json") +
+                            " --quiet --set public.path=template:20 --set public.steps=2 --set train.epochs=null --set "
+                            "train.steps=2 --out " +
+                            c.at("run"));
+    INFO(run.err);
+    REQUIRE(run.status == 0);
+    CHECK(json::parse(rldp::read_file(c.at("run/public/config.json")))["public"]["path"] == "template:20");
+}
+
 TEST_CASE("init overwrites nothing, and leaves nothing where it fails", "[full]") {
     const stranger c;
     c.scratch.write("visits.csv", visits());

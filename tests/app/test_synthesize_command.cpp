@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -74,6 +75,32 @@ void judge_as_owner(const scratch_directory& scratch, const std::function<answer
     CHECK(says(synthesize + at("vain3.csv") + " --report").status == 2);
 }
 
+/// Where nobody can be asked it says so and goes on; what is there then waits.
+void says_what_days_take(const scratch_directory& scratch, const std::string& command) {
+    const auto at = [&](const std::string& name) { return (scratch / name).string(); };
+    for (const std::string rows : {"0", "-1", "100000000001", "99999999999999999999", "many"}) {
+        const auto refused = rldp_says(command + at("none.csv") + " --rows " + rows, scratch.path());
+        CAPTURE(rows, refused.err);
+        CHECK(refused.status == 2);
+        CHECK(has(refused.err, "--rows"));
+        CHECK(std::count(refused.err.begin(), refused.err.end(), '\n') == 1);
+    }
+    const auto script =
+        scratch.write("days.sh", fmt::format("cd '{}' && mkfifo said || exit\n"
+                                             "timeout 600 {} {} --rows 1000000000 2> said & pid=$!\n"
+                                             "while read -r line; do echo \"$line\" >> heard\n"
+                                             "case $line in *take*) kill -TERM $pid;; esac\n"
+                                             "done < said\nwait $pid",
+                                             scratch.path().string(), RLDP_PROGRAM, command + "days.csv"));
+    const int status = std::system(("sh " + script + " > " + at("days.out")).c_str());
+    CHECK(WEXITSTATUS(status) == 130);
+    const auto heard = rldp::read_file(at("heard"));
+    CHECK(has(heard, "999999996 more rows take some "));
+    CHECK(has(heard, " twice, in days.csv and until that is whole beside it; "));
+    CHECK(has(rldp::read_file(at("days.out")), "they wait in days.csv.partial. The same call with --resume goes on"));
+    CHECK_FALSE(std::filesystem::exists(at("days.csv")));
+}
+
 }  // namespace
 
 TEST_CASE("a table becomes a made-up one, and nothing under trusted/ is read") {
@@ -143,6 +170,7 @@ TEST_CASE("a table becomes a made-up one, and nothing under trusted/ is read") {
     CHECK(nlohmann::json::parse(second.out)["rows"] == 30);
     CHECK(rldp::read_file(at("u.csv")) == written);
     CHECK(has(says(synthesize + at("t.csv") + " --model " + model).err, "exists already"));
+    says_what_days_take(scratch, "synthesize " + at("run") + " --model " + model + " --batch 2 --threads 1 --out ");
     CHECK(has(says(synthesize + at("v.csv") + " --model " + model + " --where sex").err, "write COLUMN=VALUE"));
     // Rows with empty cells are filled.
     scratch.write("part.csv", "outcome,sex\n,f\nwell,\n");
@@ -155,6 +183,7 @@ TEST_CASE("a table becomes a made-up one, and nothing under trusted/ is read") {
     CHECK(cells.starts_with("sex,age,outcome\nf,"));
     CHECK(cells.ends_with(",well\n"));
     CHECK(has(says(fill + at("g.csv") + " --rows 3").err, "--rows"));
+    CHECK(has(says(fill + at("g.csv") + " --dashboard 8787").err, "--like has cells of your own"));
     scratch.write("part.csv", "age\n7\n007\n");
     CHECK(has(says(fill + at("g.csv")).err, "part.csv:3: age=007: must be integer from 0 to 120"));
     // From public/ alone, wherever it lies.
@@ -164,4 +193,36 @@ TEST_CASE("a table becomes a made-up one, and nothing under trusted/ is read") {
                  " --model " + model)
                 .status == 0);
     CHECK(rldp::read_file(at("w.csv")) == written);
+}
+
+TEST_CASE("a table is not judged by records of which none was held out") {
+    const scratch_directory scratch;
+    const std::string model = std::filesystem::absolute("config/tiny-gpt2");
+    const auto says = [&](const std::string& arguments) { return rldp_says(arguments, scratch.path()); };
+    const auto at = [&](const std::string& name) { return (scratch / name).string(); };
+    scratch.write("visits.csv", "sex,age\nf,20\nm,30\nf,40\n");
+    scratch.write("t.json", R"({"opening": "A visit.", "clause": "{label}: {value}.", "schema": [
+        {"column": "sex", "category": ["f", "m"]}, {"column": "age", "integer": [0, 120]}]})");
+    // Of that seed all three are trained on.
+    scratch.write("c.json",
+                  nlohmann::json{{"privacy", {{"epsilon", 8}, {"delta", 1e-4}, {"population", 280}}},
+                                 {"data", {{"path", "visits.csv"}, {"template", "t.json"}, {"split_seed", 3}}},
+                                 {"method", {{"name", "static"}}},
+                                 {"train", {{"steps", 2}, {"expected_batch_size", 8}}},
+                                 {"model", {{"path", model}}}}
+                      .dump());
+    const auto run = says("run " + at("c.json") + " --quiet --out " + at("run"));
+    INFO(run.err);
+    REQUIRE(run.status == 0);
+    const std::string why = "visits.csv: no record was held out, so nothing tells what the table gives away";
+    const auto made = says("synthesize " + at("run") + " --model " + model + " --rows 10 --out " + at("m.csv"));
+    CHECK(made.status == 0);
+    CHECK(has(made.out, "no report: "));
+    CHECK(has(made.out, why));
+    const auto judged = says("judge " + at("run") + " " + at("m.csv"));
+    CHECK(judged.status == 2);
+    CHECK(has(judged.err, why));
+    CHECK(std::count(judged.err.begin(), judged.err.end(), '\n') == 1);
+    for (const std::string file : {"synthetic.html", "synthetic.json"})
+        CHECK_FALSE(std::filesystem::exists(scratch / "run/trusted" / file));
 }

@@ -1,6 +1,6 @@
 // The dashboard in a real browser, fed by real runs: scripts/browser.sh.
 import assert from "node:assert/strict";
-import {mkdirSync, readFileSync} from "node:fs";
+import {cpSync, mkdirSync, readFileSync, rmSync, writeFileSync} from "node:fs";
 import {createRequire} from "node:module";
 import {join} from "node:path";
 import {after, before, test} from "node:test";
@@ -232,6 +232,63 @@ test("at 1200 and 375 columns nothing is wider than its page, and nothing runs i
     }
     await page.close();
   }
+});
+
+test("what a run made up is a tab of its own, whatever stands in it, and comes when the run ends", async () => {
+  const [from, hostile] = ["live", "hostile"].map((name) => join(scratch, name));
+  cpSync(from, hostile, {recursive: true});
+  const file = join(hostile, "public/summary.json"), summary = JSON.parse(readFileSync(file, "utf8"));
+  const evil = "<img src=x onerror='document.title=\"caught\"'>", long = "a word that is long".repeat(20);
+  summary.table.rows[0] = summary.table.columns.map((_, i) => [evil, long, ""][i % 3]);
+  writeFileSync(file, JSON.stringify(summary));
+  const port = `${await freePort()}`;
+  const server = await program(["dashboard", scratch, "--http", port], "Ctrl-C");
+  const url = /http\S+/.exec(server.said())[0];
+  for (const width of [1200, 375]) {
+    const page = await open(url + "#/run/live", {viewport: {width, height: 800}});
+    await page.getByRole("link", {name: "Rows", exact: true}).click();
+    await page.getByText("8 rows of nobody").waitFor();
+    assert.match(page.url(), /#\/rows\/live$/);
+    const shown = await page.locator("tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+    assert.deepEqual(shown, JSON.parse(readFileSync(join(from, "public/summary.json"), "utf8")).table.rows);
+    for (const address of ["#/rows/live", "#/rows/hostile"]) {
+      await page.goto(url + address);
+      await page.getByText("8 rows of nobody").waitFor();
+      assert.ok(await fits(page), `${address} is wider than ${width}`);
+      assert.deepEqual(await collisions(page), []);
+      assert.deepEqual(await barriers(page), []);
+    }
+    assert.equal(await page.locator("td").first().textContent(), evil);
+    assert.notEqual(await page.title(), "caught");
+    await page.getByRole("link", {name: "Run", exact: true}).click();
+    await page.getByRole("heading", {name: "hostile done"}).waitFor();
+    await page.close();
+  }
+  rmSync(hostile, {recursive: true});
+  const run = await program(demo("later", "--dashboard", `${await freePort()}`, ...set("train.steps=12")), "dashboard:");
+  const page = await open(url);
+  await page.getByRole("link", {name: "later", exact: true}).waitFor();
+  await page.goto(url + "#/rows/later");
+  await page.getByText(/No rows yet|8 rows of nobody/).waitFor();
+  assert.equal(await run.ended, 0);
+  await page.getByText("8 rows of nobody").waitFor();
+  await page.close();
+});
+
+test("a table is seen as it is made, until the call ends", async () => {
+  const port = `${await freePort()}`, out = join(scratch, "made.csv");
+  const made = await program(["synthesize", join(scratch, "live"), "--model", join(root, "config/tiny-gpt2"), "--rows", "1000000", "--batch", "8",
+    "--no-report", "--out", out, "--dashboard", port], "dashboard:");
+  const page = await open(`http://127.0.0.1:${port}/#/rows/live`);
+  const there = () => page.locator("p.steps").textContent().then((text) => Number(/(\d+)\/1000000 rows/.exec(text)[1]));
+  await page.getByText("/1000000 rows; the last ones").waitFor();
+  const first = await there();
+  await page.waitForFunction((than) => Number(/(\d+)\/1000000/.exec(document.querySelector("p.steps").textContent)[1]) > than, first);
+  assert.ok(await page.locator("tbody tr").count() > 0);
+  assert.deepEqual(await barriers(page), []);
+  made.kill("SIGTERM");
+  assert.equal(await made.ended, 130);
+  await closeForsaken(page);
 });
 
 test("figures zoom, say values, and are taken home as SVG and CSV; an address keeps what is seen", async () => {

@@ -102,7 +102,8 @@ TEST_CASE("every socket that a command listens on stands in docs/security.md, an
     const auto settings = small_run(scratch / "unused", 4);
     grid.insert(grid.end(), settings.begin() + 5, settings.end());
     const auto sweep = start(grid);
-    holds("`rldp compare`, `sweep`, `tune`, `prepare-controller` with `--dashboard PORT`", list_seen(*sweep));
+    holds("`rldp compare`, `sweep`, `tune`, `synthesize`, `prepare-controller` with `--dashboard PORT`",
+          list_seen(*sweep));
     CHECK(sweep->wait() == 0);
 
     const auto folder = scratch.path().string();

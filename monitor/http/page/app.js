@@ -1,5 +1,5 @@
-// The dashboard: #/ all runs, #/run/ID one, #/grid/ID a grid, #/compare/ID,ID several over each other; the last two may go on
-// with /FROM-TO, steps that figures show, and a run with /epsilon. What is seen is what the server
+// The dashboard: #/ all runs, #/run/ID one, #/rows/ID what it made up, #/grid/ID a grid, #/compare/ID,ID several over each other;
+// runs may go on with /FROM-TO, steps that figures show, and one with /epsilon. What is seen is what the server
 // says; nothing is kept but in the address.
 "use strict";
 
@@ -144,6 +144,10 @@ function contract(run) {
 
 const list = (title, all) => all && all.length ? element("section", {}, element("h3", {}, title), element("ul", {}, ...all.map((s) => element("li", {}, sentence(s))))) : null;
 
+/// What there is to see of a run; `here` is one of their addresses' first parts.
+const tabs = (id, here) => element("nav", {class: "tabs", "aria-label": "Of this run"}, ...[["run", "Run"], ["rows", "Rows"]].map(([where, title]) =>
+  element("a", {href: `#/${where}/${id}`, ...(where === here ? {"aria-current": "page"} : {})}, title)));
+
 function oneRun(id, shownRange, shownAgainst) {
   const top = element("div"), figures = element("div", {class: "figures"}), below = element("div"), started = [];
   const against = element("select", {"aria-label": "what figures are drawn against", onchange: () => { note(); if (run) drawAll(); }},
@@ -167,7 +171,7 @@ function oneRun(id, shownRange, shownAgainst) {
     if (started.length > 30) started.shift();
     const [then, step] = started[0], speed = run.step > step ? (run.step - step) / (now - then) : 0;
     const left = speed && !run.over ? `${Math.ceil((run.steps - run.step) / speed / 60)} min left` : run.state;
-    fill(top, element("h1", {}, nameOf(run), " ", state(run)), run.notes ? element("p", {class: "notes"}, run.notes) : null, contract(run),
+    fill(top, element("h1", {}, nameOf(run), " ", state(run)), tabs(id, "run"), run.notes ? element("p", {class: "notes"}, run.notes) : null, contract(run),
       element("div", {class: "cards"}, card(`${run.step} / ${run.steps}`, "steps; " + left),
         card(epsilon(run), run.contract && run.delta ? `ε guaranteed for ${unit(run)}, at δ = ${number(run.delta)}, of a budget of ${number(run.epsilon)}` : "ε guaranteed"),
         card(run.progress_step ? number(run.progress_epsilon) : "–", `ε of ${run.progress_step ? `the steps up to ${run.progress_step}` : "the steps so far, not priced yet"}: for orientation, no guarantee`),
@@ -219,6 +223,33 @@ function oneRun(id, shownRange, shownAgainst) {
     Object.assign(run, row);
     drawTop();
     if (!waiting) { waiting = true; setTimeout(() => view === load && load(), 2000); }  // figures need not follow each tick
+  });
+}
+
+/// Rows that the tuned model made up, once it is there.
+function rowsOf(id) {
+  const top = element("div"), body = element("div", {class: "table", tabIndex: 0, role: "region", "aria-label": "Made-up rows"});  // it may scroll
+  main.replaceChildren(top, body);
+  top.append(element("p", {class: "soft"}, "loading …"));
+  let run = null;
+  const draw = () => {
+    const table = run.table, [made, asked] = run.made_up_rows || [0, 0];
+    fill(top, element("h1", {}, nameOf(run), " ", state(run)), tabs(id, "rows"),
+      asked ? element("p", {class: "steps"}, element("progress", {max: asked, value: made, "aria-label": `${made} of ${asked} rows made`}), ` ${made}/${asked} rows; the last ones:`) : null,
+      element("p", {class: "soft"}, asked ? "They are nobody's: rldp synthesize makes them from the run's public side alone, and they cost no ε."
+        : table ? `${table.rows.length} rows of nobody, made up by the tuned model when the run ended. They follow from its public side and cost no ε; rldp synthesize makes more.`
+          : run.over ? "This run made up no rows: its template declares no columns, or it ended before its model was there."
+            : "No rows yet: a run whose template declares columns makes some up when it ends."));
+    fill(body, table ? element("table", {class: "stacked"}, element("thead", {}, element("tr", {}, ...table.columns.map((c) => element("th", {scope: "col"}, c)))),
+      element("tbody", {}, ...table.rows.map((row) => element("tr", {}, ...row.map((cell, i) => element("td", {"data-label": table.columns[i]}, cell)))))) : null);
+  };
+  const load = () => get(`api/runs/${id}?points=8`).then((all) => { if (view === load) { run = all; document.title = nameOf(run) + ": rows · RLDP"; draw(); } })
+    .catch((e) => { if (view === load && !run) top.replaceChildren(element("p", {class: "note bad"}, e.message)); });
+  view = load;
+  load();
+  listen(`api/runs/${id}/stream`, (row) => {
+    if (!run) return;
+    if ((row.over && !run.over) || row.made_up_rows) load(); else { Object.assign(run, row); draw(); }
   });
 }
 
@@ -286,6 +317,7 @@ function show() {
   const [, where, what, range, against] = location.hash.split("/");
   document.title = "RLDP";
   if (where === "run" && what) oneRun(what, range, against);
+  else if (where === "rows" && what) rowsOf(what);
   else if (where === "grid" && what) oneGrid(what);
   else if (where === "compare") compare((what || "").split(",").filter(Boolean), range);
   else overview();

@@ -101,6 +101,34 @@ TEST_CASE("the overview tells every run, and a run its contract and curves") {
     CHECK(json::parse(at.subject.answer(get("/api/openapi.json")).body)["paths"].contains("/api/runs/{id}"));
 }
 
+TEST_CASE("a run shows what its model made up, as many rows as fit a page") {
+    watched at;
+    const auto get_run = [&](const std::string& id) {
+        return json::parse(at.subject.answer(get("/api/runs/" + id)).body);
+    };
+    CHECK(get_run("b")["table"] ==
+          json::parse(R"({"columns": ["sex", "note"], "rows": [["f", "<img src=x>"], ["m", ""]]})"));
+    CHECK_FALSE(get_run("a").contains("table"));
+    const auto file = at.scratch / "runs/b/public/summary.json";
+    auto summary = json::parse(rldp::read_file(file));
+    summary["table"]["rows"] = json::array();
+    for (int i = 0; i < 200; ++i) summary["table"]["rows"].push_back({"f", std::to_string(i)});
+    rldp::write_file(file, summary.dump());
+    at.runs.refresh();
+    const auto rows = get_run("b")["table"]["rows"];
+    CHECK(rows.size() == 64);
+    CHECK(rows[63][1] == "63");
+    // What is being made takes its place, whatever its files say.
+    CHECK_FALSE(get_run("b").contains("made_up_rows"));
+    at.runs.find("b")->tell(table_progress{.last = {{"n"}, {{"7"}}}, .made = 30, .asked = 100});
+    rldp::write_file(file, summary.dump(1));
+    at.runs.refresh();
+    CHECK(get_run("b")["made_up_rows"] == json{30, 100});
+    CHECK(get_run("b")["table"] == json::parse(R"({"columns": ["n"], "rows": [["7"]]})"));
+    const auto described = json::parse(at.subject.answer(get("/api/openapi.json")).body);
+    CHECK(has(described["paths"]["/api/runs/{id}"].dump(), "\"table\""));
+}
+
 TEST_CASE("every quantity that is watched is described, scraped and drawn") {
     watched at;
     const auto described = json::parse(at.subject.answer(get("/api/openapi.json")).body);

@@ -63,6 +63,7 @@ void make_run(const fs::path& directory, const made_up& how) {
     done.delta = 1e-6;
     done.method = "rldp";
     done.controller = {"it was prepared"};
+    done.table = {.columns = {"sex", "note"}, .rows = {{"f", "<img src=x>"}, {"m", ""}}};
     write_file(at / "summary.json", eval::to_json(done));
     write_file(at / "report.html", "<title>report</title>");
     write_file(at / "certificate.html", "<title>certificate</title>");

@@ -469,10 +469,18 @@ TEST_CASE("a table is the same on any number of threads, and after a stop") {
     const public_side from;
     auto whole = from.request("whole.csv", 300);
     whole.batch = 16;
-    const auto made = synthesize(whole, {});
+    std::string kept = "sex,n\n";
+    std::int64_t there_by_now = 0;
+    const auto made = synthesize(whole, {.kept = [&](const kept_rows& now) {
+                                     CHECK(now.columns == std::vector<std::string>{"sex", "n"});
+                                     for (const auto& row : now.rows) kept += row[0] + "," + row[1] + "\n";
+                                     CHECK(now.there == (there_by_now += std::ssize(now.rows)));
+                                     CHECK(now.of == 300);
+                                 }});
     CHECK(made.finished);
     CHECK(made.rows == 300);
     const auto expected = read_file(whole.out);
+    CHECK(kept == expected);
     CHECK(std::count(expected.begin(), expected.end(), '\n') == 301);
     CHECK_FALSE(std::filesystem::exists(made.waiting));
 
@@ -524,6 +532,45 @@ TEST_CASE("a table is the same on any number of threads, and after a stop") {
     CHECK(read_file(more.out).starts_with(expected));
 }
 
+TEST_CASE("a call of many rows says what it takes by the first of them, and goes on or waits as it is told") {
+    const public_side from;
+    auto whole = from.request("t.csv", 300);
+    const auto expected = from.write(whole);
+    auto many = from.request("t.csv", most_rows);
+    many.batch = 4;
+    many.threads = 2;
+    int asked = 0;
+    synthesis_forecast told;
+    const auto stopped = synthesize(many, {.go_on = [&](const auto& of) {
+                                        ++asked;
+                                        told = of;
+                                        return false;
+                                    }});
+    CHECK(asked == 1);
+    CHECK_FALSE(stopped.finished);
+    CHECK(stopped.rows == 16);
+    CHECK(told.rows == most_rows - 16);
+    CHECK(told.seconds > 0);
+    // Two cells, their quotes and commas: "f","12".
+    CHECK(told.bytes > 8.0 * static_cast<double>(told.rows));
+    CHECK(told.bytes < 20.0 * static_cast<double>(told.rows));
+    CHECK_FALSE(std::filesystem::exists(many.out));
+    // Fewer rows go on from those, and are as if nobody had asked.
+    whole.resume = true;
+    CHECK(from.write(whole) == expected);
+    whole.resume = false;
+    whole.batch = 2;
+    asked = 0;
+    const auto count = [&](const auto&) { return ++asked > 0; };
+    CHECK(from.write(whole, {.go_on = count}) == expected);
+    CHECK(asked == 1);
+    whole.batch = 64;  // few rows for so large a batch
+    CHECK(from.write(whole, {.go_on = count}) == expected);
+    CHECK(asked == 1);
+    many.rows = most_rows + 1;
+    CHECK(has(refusal([&] { synthesize(many, {}); }), "--rows 100000000001: must be from 1 to 100000000000"));
+}
+
 TEST_CASE("a table that can't be made is refused in a line, and leaves nothing") {
     const public_side from;
     const auto said = [&](const auto& change) {
@@ -532,7 +579,7 @@ TEST_CASE("a table that can't be made is refused in a line, and leaves nothing")
         return refusal([&] { synthesize(request, {}); });
     };
     CHECK(has(said([](auto& r) { r.rows = 0; }), "--rows 0: must be from 1 to"));
-    CHECK(has(said([](auto& r) { r.rows = 1'000'000'000; }), "--rows 1000000000: must be from 1 to"));
+    CHECK(has(said([](auto& r) { r.rows = 1'000'000'000'000; }), "--rows 1000000000000: must be from 1 to"));
     CHECK(has(said([](auto& r) { r.out = "t.xlsx"; }), "name it .csv"));
     CHECK(has(said([](auto& r) { r.how.temperature = -1; }), "temperature -1"));
     CHECK(has(said([&](auto& r) { r.out = from.scratch.write("there.csv", ""); }), "exists already"));
