@@ -60,9 +60,11 @@ privacy::look_release evaluator_state::look(const privacy::look_charge& charged,
     privacy::look_sum sum(make_frame(how.looks, made.empty() ? std::nullopt : std::optional(made.back())));
     // On a device one after the other: threads would share its stream.
     const bool device = !how.model.initial_adapter.device().is_cpu();
+    // Nor do they with a base of which each would hold and borrow layers of its own.
+    const bool alone = device || how.model.base->is_shared();
     const eval::scoring one_by_one{
-        .batch = 1, .answers_only = records->answers_only, .lanes = device ? 1 : threads_aside()};
-    auto found = aside(how.model, device ? threads_aside() : 1, [&] {
+        .batch = 1, .answers_only = records->answers_only, .lanes = alone ? 1 : threads_aside()};
+    auto found = aside(how.model, alone ? threads_aside() : 1, [&] {
         return eval::look_at(*how.model.base, &how.model.layout, &adapter, *records, one_by_one);
     });
     for (const auto& unit : found.units) sum.add(unit);

@@ -1,12 +1,16 @@
 // Milliseconds of what ranks do for each other at a step, by the number of coordinates: telling a step, masking,
-// tagging, and adding up over loopback, each rank a thread. Prints JSON.
+// tagging, and adding up over loopback, each rank a thread; and what one lends another in a second. Prints JSON.
 //
 //   build/bench/bench_ranks --ranks 2 --coordinates 24000,294912,851968,3407872
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <string>
 #include <thread>
 
 #include "bench/timing.hpp"
@@ -36,8 +40,16 @@ nlohmann::ordered_json measure(std::size_t ranks, std::int64_t coordinates, int 
             sums.push_back(
                 bench::measure_milliseconds(at::kCPU, [&] { team->reduce(static_cast<std::uint64_t>(i) + 1, mine); }));
         }
+        const auto kept = std::make_shared<std::string>(std::size_t{64} << 20, 'l');
+        const auto lending = team->lend([kept](std::uint64_t) { return ranks::lending::loan{{*kept}, kept}; });
+        std::string place(kept->size(), ' ');
+        const std::array parts{std::span<char>(place)};
+        const auto lends = bench::median_milliseconds(repeats, at::kCPU, [&] {
+            if (team->rank() == 0) lending->borrow(1, 0, parts);
+        });
         team->leave();
         if (team->rank() != 0) return;
+        out["lent_mib_per_s"] = 1000 * 64 / lends;
         tells.erase(tells.begin());
         sums.erase(sums.begin());
         out["tell_ms"] = bench::median(tells);

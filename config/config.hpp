@@ -123,6 +123,7 @@ struct model_section {
     precision dtype = precision::float32;        ///< of the frozen base, or of products with it
     quantization quantize = quantization::none;  ///< of its linear modules
     bool checkpoint_activations = false;
+    bool shard = false;  ///< the ranks of a run share its layers
 };
 
 struct lora_section {

@@ -111,7 +111,11 @@ void add_inputs(std::vector<key>& keys) {
              "embedding and head stay as they are. Models that are quantized already are read as they are.")
         .add("checkpoint_activations", &model_section::checkpoint_activations, yes_or_no{}, "",
              "Keeps only the input of each layer for the backward pass and computes the rest again: less memory for "
-             "about a third more time, and the same numbers.");
+             "about a third more time, and the same numbers.")
+        .add(
+            "shard", &model_section::shard, yes_or_no{}, "",
+            "Each of a run's ranks (rldp run --workers, or a launcher's) holds its share of the layers and borrows the "
+            "others one ahead of their use: for bases larger than one rank's memory. The same numbers.");
     section(
         keys, "lora.", [](auto& c) -> auto& { return c.lora; })
         .add("rank", &lora_section::rank, between(1, limits::largest_rank), "", "Rank of every adapter.")

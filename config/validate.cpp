@@ -134,6 +134,10 @@ finding whole(const run_config& config) {
     if (config.model.checkpoint_activations)
         return "model.checkpoint_activations keeps less than the gradients of train.parameters are made of; leave it "
                "out, and lower train.micro_batch";
+    if (config.model.shard)
+        return "model.shard spreads a frozen base over ranks, and train.parameters moves its numbers; leave one of "
+               "them "
+               "out";
     if (config.privacy.semantics != semantics::sound)
         return R"(privacy.semantics "as_published" reproduces adapters; leave train.parameters out)";
     if (const auto& row = find_method(config); row.adapters_only)

@@ -6,6 +6,8 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "base/error.hpp"
 #include "models/architecture/family.hpp"
@@ -119,6 +121,8 @@ std::shared_ptr<const causal_lm> causal_lm::from_weights(const model_config& con
         std::vector<std::int64_t> found;
         if (numbers != weights.numbers.end())
             found = numbers->second.sizes().vec();
+        else if (blocks == weights.blocks.end() && weights.elsewhere && modules.contains(name))
+            continue;
         else if (blocks == weights.blocks.end())
             refuse(fmt::format("{} weights: tensor '{}' is missing", config.model_type, name));
         else if (config.model_type == "gpt2" && modules.contains(name))
@@ -140,8 +144,8 @@ causal_lm::causal_lm(model_config config, base_weights weights)
 
 std::int64_t causal_lm::parameters() const {
     std::int64_t count = 0;
-    for (const auto& [name, weight] : weights_.numbers) count += weight.numel();
-    for (const auto& [name, weight] : weights_.blocks) count += weight.rows() * weight.columns();
+    for (const auto& [name, shape] : base_tensors(config_))
+        count += std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
     return count;
 }
 
@@ -157,6 +161,10 @@ weight_matrix causal_lm::head() const {
 // Of hidden states after the final norm, [N, width].
 at::Tensor causal_lm::compute_logits(const at::Tensor& normed) const {
     return soft_cap(head().apply(normed), config_.final_cap);
+}
+
+std::shared_ptr<void> causal_lm::begin_pass() const {
+    return weights_.elsewhere ? weights_.elsewhere->begin_pass() : nullptr;
 }
 
 at::TensorOptions causal_lm::options() const {
@@ -192,8 +200,10 @@ at::Tensor causal_lm::hidden(const at::Tensor& ids, const adaptation& adapter, s
     const auto pass = std::make_shared<const forward_pass>(
         forward_pass{config_, ids.size(0), length, adapter, make_layer_kind(false, positions, length),
                      make_layer_kind(true, positions, length), memory});
+    const auto& source = weights_.elsewhere;
     at::Tensor x = embed(ids, positions);
     for (std::int64_t layer = 0; layer < config_.layers; ++layer) {
+        if (source) source->come_to(layer, adapter.is_recorded() ? heading::up : heading::around);
         if (states) states->push_back(x.view({ids.size(0), length, -1}));
         const auto next = [this, layer = static_cast<std::size_t>(layer), pass](const at::Tensor& in) {
             return block(layer, in, *pass);
@@ -206,6 +216,7 @@ at::Tensor causal_lm::hidden(const at::Tensor& ids, const adaptation& adapter, s
 
 at::Tensor causal_lm::logits(const at::Tensor& ids, const lora_layout* layout, const at::Tensor* adapter) const {
     if (const auto model = stood_for(layout, adapter)) return model->logits(ids, nullptr, nullptr);
+    const auto pass = begin_pass();
     const auto tokens = on_device(ids);
     const auto x = final_norm(hidden(tokens, adapted(layout, adapter, options())));
     return compute_logits(x).view({ids.size(0), ids.size(1), config_.vocab});
@@ -215,6 +226,7 @@ at::Tensor causal_lm::extend(attention_memory& memory, const at::Tensor& ids, co
                              const at::Tensor* adapter) const {
     if (const auto model = stood_for(layout, adapter)) return model->extend(memory, ids, nullptr, nullptr);
     const at::NoGradGuard no_grad;
+    const auto pass = begin_pass();
     const bool prompts = !memory.has_prompts();
     const auto tokens = on_device(ids);
     require(ids.size(0) == (prompts ? memory.prompts() : memory.rows()) && (prompts || ids.size(1) == 1),
@@ -232,6 +244,7 @@ std::vector<at::Tensor> causal_lm::hidden_states(const at::Tensor& ids, const lo
                                                  const at::Tensor* adapter) const {
     if (const auto model = stood_for(layout, adapter)) return model->hidden_states(ids, nullptr, nullptr);
     const at::NoGradGuard no_grad;
+    const auto pass = begin_pass();
     std::vector<at::Tensor> states;
     const auto tokens = on_device(ids);
     const auto x = final_norm(hidden(tokens, adapted(layout, adapter, options()), &states));
@@ -243,6 +256,7 @@ sequence_loss causal_lm::losses(const token_batch& batch, const lora_layout* lay
     if (const auto model = stood_for(layout, adapter)) return model->losses(batch, nullptr, nullptr);
     const at::NoGradGuard no_grad;
     check_batch(batch);
+    const auto pass = begin_pass();
     const auto ids = on_device(batch.ids);
     const auto where = predicted(batch.labels, ids.device());
     const auto x = take_rows(hidden(ids, adapted(layout, adapter, options())), where);
@@ -258,6 +272,7 @@ record_gradients causal_lm::backward(const token_batch& batch, const lora_layout
     require(!layout.trains_base(), "gradients of whole tensors are not held by row");
     check_batch(batch);
     const at::AutoGradMode recording(true);
+    const auto pass = begin_pass();
     const auto ids = on_device(batch.ids);
     const auto where = predicted(batch.labels, ids.device());
     const auto flat = adapter.detach().to(options());
@@ -285,6 +300,7 @@ at::Tensor causal_lm::record_losses(const token_batch& batch, const lora_layout&
 at::Tensor causal_lm::record_losses_with(const token_batch& batch, const adaptation& adapter) const {
     const at::NoGradGuard no_grad;
     check_batch(batch);
+    const auto pass = begin_pass();
     const auto ids = on_device(batch.ids);
     const auto where = predicted(batch.labels, ids.device());
     if (where.rows.size(0) == 0) return at::zeros({ids.size(0)}, options().dtype(at::kDouble));

@@ -15,6 +15,7 @@
 #include "base/kinds.hpp"
 #include "base/loading.hpp"
 #include "models/architecture/model_config.hpp"
+#include "models/kernels/layer_source.hpp"
 #include "models/kernels/weight_matrix.hpp"
 #include "models/lora/layout.hpp"
 #include "models/whole/factored_gradients.hpp"
@@ -74,7 +75,10 @@ enum class activations {
 struct base_weights {
     std::map<std::string, at::Tensor> numbers;
     std::map<std::string, weight_matrix> blocks = {};  ///< those that lie in blocks: of linear modules, embedding, head
+    /// Of a base that is shared: where the linear modules' matrices are that are not above.
+    std::shared_ptr<layer_source> elsewhere = {};
 
+    bool holds(const std::string& name) const { return numbers.contains(name) || blocks.contains(name); }
     weight_matrix find_matrix(const std::string& name) const;
 };
 
@@ -95,6 +99,8 @@ class causal_lm {
     const model_config& config() const { return config_; }
     std::int64_t parameters() const;  ///< count of the base's numbers
     bool is_quantized() const { return !weights_.blocks.empty(); }
+    /// Whether its layers are spread over several ranks (model.shard).
+    bool is_shared() const { return weights_.elsewhere != nullptr; }
     const base_weights& weights() const { return weights_; }
     /// Of the vocabulary, [V, width].
     weight_matrix head() const;
@@ -151,6 +157,8 @@ class causal_lm {
     std::shared_ptr<causal_lm> with_tensors(const lora_layout& layout, const at::Tensor& flat) const;
     /// The model that an adapter which holds whole tensors stands for; null for any other.
     std::shared_ptr<const causal_lm> stood_for(const lora_layout* layout, const at::Tensor* adapter) const;
+    /// Of a base that is shared, to be held while a pass is under way.
+    std::shared_ptr<void> begin_pass() const;
     at::TensorOptions options() const;
     at::Tensor compute_logits(const at::Tensor& normed) const;
     layer_kind make_layer_kind(bool sliding, const at::Tensor& positions, std::int64_t length) const;

@@ -16,9 +16,14 @@ linear find_linear(const model_config& config, const base_weights& weights, std:
         if (module.role != role) continue;
         const std::string& owner = module.inside.empty() ? module.name : module.inside;
         const auto bias = weights.numbers.find(owner + ".bias");
-        auto matrix = weights.find_matrix(owner + ".weight");
-        const bool conv1d = config.model_type == "gpt2" && matrix.numbers().defined();
-        return {module, std::move(matrix), bias == weights.numbers.end() ? at::Tensor() : bias->second, conv1d};
+        linear out{.module = module,
+                   .weight = {},
+                   .bias = bias == weights.numbers.end() ? at::Tensor() : bias->second,
+                   .layer = layer,
+                   .source = weights.elsewhere};
+        if (weights.holds(out.weight_name())) out.weight = weights.find_matrix(out.weight_name());
+        out.conv1d = config.model_type == "gpt2" && !out.weight.blocks();
+        return out;
     }
     bug("no module of role " + role);
 }

@@ -166,6 +166,11 @@ at::Tensor convert_finite(const at::Tensor& stored, std::optional<at::ScalarType
     return out;
 }
 
+std::span<const std::uint8_t> weight_files::view(const std::string& name) const {
+    const auto& place = places_.at(name);
+    return files_.at(place.file).bytes(place.inside).bytes;
+}
+
 std::int64_t weight_files::count_bytes(const std::string& name) const {
     const auto& place = places_.at(name);
     return std::ssize(files_.at(place.file).bytes(place.inside).bytes);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,8 @@ class weight_files {
     at::Tensor dequantized(const std::string& name) const;
     /// A view of the mapped file, unchecked. Of numbers, as the next.
     at::Tensor stored(const std::string& name) const;
+    /// The bytes of numbers, or of blocks without what lies beside them.
+    std::span<const std::uint8_t> view(const std::string& name) const;
     /// convert_finite() of it.
     at::Tensor tensor(const std::string& name, std::optional<at::ScalarType> dtype) const;
     std::int64_t count_bytes(const std::string& name) const;  ///< as stored

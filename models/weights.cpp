@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -141,6 +142,39 @@ std::int64_t count_weight_bytes(const model_config& config, std::int64_t number_
     return number_bytes * numbers + blocks;
 }
 
+std::vector<std::string> list_matrices(const model_config& config, std::int64_t layer) {
+    std::vector<std::string> out;
+    for (const auto& module : block_modules(config, layer)) {
+        auto name = (module.inside.empty() ? module.name : module.inside) + ".weight";
+        if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(std::move(name));
+    }
+    return out;
+}
+
+std::int64_t count_layer_bytes(const model_config& config, std::int64_t number_bytes,
+                               std::optional<block_type> quantize) {
+    std::map<std::string, std::vector<std::int64_t>> shapes;
+    for (const auto& [name, shape] : base_tensors(config)) shapes[name] = shape;
+    // Of a base that lies in blocks, all matrices are taken to lie in such as most do.
+    const auto& in_blocks = config.in_blocks;
+    const double mean =
+        in_blocks.numbers == 0 ? 0 : static_cast<double>(in_blocks.bytes) / static_cast<double>(in_blocks.numbers);
+    std::int64_t most = 0;
+    for (std::int64_t layer = 0; layer < config.layers; ++layer) {
+        std::int64_t bytes = 0;
+        for (const auto& name : list_matrices(config, layer)) {
+            const auto& shape = shapes.at(name);
+            const auto count = shape[0] * shape[1], columns = config.model_type == "gpt2" ? shape[0] : shape[1];
+            if (in_blocks.numbers > 0)
+                bytes += std::llround(mean * static_cast<double>(count));
+            else
+                bytes += quantize ? count / columns * count_row_bytes(*quantize, columns) : count * number_bytes;
+        }
+        most = std::max(most, bytes);
+    }
+    return most;
+}
+
 std::optional<std::string> find_warning(const model_config& config, const fs::path& directory) {
     if (!config.head_beside_config) return std::nullopt;
     return fmt::format(
@@ -196,6 +230,8 @@ class weight_source {
     virtual std::int64_t count_bytes(const std::string& name) const = 0;
     /// A view where it is one in the file; else no page of the file is kept for it.
     virtual stored_weight stored(const std::string& name) const = 0;
+    /// As they lie in the file; of blocks in several tensors, the numbers'.
+    virtual std::span<const std::uint8_t> view(const std::string& name) const = 0;
     virtual void forget(const std::string& name) const = 0;  ///< of what was read the pages
     virtual std::string describe(const std::string& name) const = 0;
 };
@@ -210,6 +246,7 @@ class directory_source final : public weight_source {
         files_.forget(name);
         return copied;
     }
+    std::span<const std::uint8_t> view(const std::string& name) const override { return files_.view(name); }
     void forget(const std::string& name) const override { files_.forget(name); }
     std::string describe(const std::string& name) const override { return files_.describe(name); }
 
@@ -243,6 +280,9 @@ class gguf_source final : public weight_source {
         forget(name);
         return conv1d;
     }
+    std::span<const std::uint8_t> view(const std::string& name) const override {
+        return file_.tensor(to_gguf_name(config_, name)).bytes;
+    }
     void forget(const std::string& name) const override { file_.forget(to_gguf_name(config_, name)); }
     std::string describe(const std::string& name) const override {
         return fmt::format("{}: tensor '{}'", file_.origin(), to_gguf_name(config_, name));
@@ -258,9 +298,19 @@ class gguf_source final : public weight_source {
 /// What one tensor becomes.
 struct loaded_tensor {
     stored_weight held;
-    std::string form;    ///< of what is stored: type and shape
-    digest stored = {};  ///< of its bytes
+    tensor_facts facts;
 };
+
+/// Of its size and some bytes all over it: where other numbers are stored, some of these are others.
+std::string glimpse(std::span<const std::uint8_t> bytes) {
+    constexpr std::size_t places = 32, each = 128;
+    auto seen = std::to_string(bytes.size());
+    for (std::size_t i = 0; i < places; ++i) {
+        const auto first = bytes.size() > each ? (bytes.size() - each) / (places - 1) * i : 0;
+        seen += view_bytes(bytes.subspan(first, std::min(each, bytes.size())));
+    }
+    return hex(hash(seen));
+}
 
 digest hash(const quantized_tensor& blocks) {
     std::string all(view_bytes(hash(view_bytes(blocks.bytes))));
@@ -299,6 +349,20 @@ void load_all(std::size_t count, const std::function<void(std::size_t)>& load) {
 
 }  // namespace
 
+std::string combine_facts(const model_config& config, const std::map<std::string, tensor_facts>& all) {
+    std::string text;
+    for (const auto& name : list_names(config)) {
+        const auto& [form, stored] = all.at(name);
+        digest bytes{};
+        require(
+            sodium_hex2bin(bytes.data(), bytes.size(), stored.data(), stored.size(), nullptr, nullptr, nullptr) == 0,
+            "a digest that is none");
+        text += fmt::format("{} {}\n", name, form);
+        text += view_bytes(bytes);
+    }
+    return hex(hash(text));
+}
+
 loaded_weights load_weights(const fs::path& path, const model_config& config, std::optional<at::ScalarType> dtype,
                             at::Device device, const weights_reading& how) {
     std::unique_ptr<const weight_source> source;
@@ -307,14 +371,27 @@ loaded_weights load_weights(const fs::path& path, const model_config& config, st
     else
         source = std::make_unique<directory_source>(path, config);
     const bool conv1d = config.model_type == "gpt2";
-    const auto names = list_names(config);
+    loaded_weights result;
+    std::vector<std::string> names;
+    for (const auto& name : list_names(config)) {
+        if (how.wanted && how.digest) result.glimpses[name] = glimpse(source->view(name));
+        if (!how.wanted || how.wanted(name))
+            names.push_back(name);
+        else
+            source->forget(name);
+    }
     const auto modules = list_module_weights(config);
     std::int64_t total = 0;
     for (const auto& name : names) total += source->count_bytes(name);
     std::vector<loaded_tensor> loaded(names.size());
+    const auto note = [&](loaded_tensor& of, std::string form, const digest& stored) {
+        of.facts.form = std::move(form);
+        of.facts.digest = hex(stored);
+    };
     const auto load_numbers = [&](const at::Tensor& stored, const std::string& name, loaded_tensor& out) {
-        out.form = fmt::format("{} [{}]", *dtype_name(stored.scalar_type()), fmt::join(stored.sizes(), ", "));
-        if (how.digest) out.stored = hash(view_bytes(stored));
+        if (how.digest)
+            note(out, fmt::format("{} [{}]", *dtype_name(stored.scalar_type()), fmt::join(stored.sizes(), ", ")),
+                 hash(view_bytes(stored)));
         if (how.quantize && modules.contains(name)) {
             out.held = quantize_weight(*how.quantize, stored, conv1d, source->describe(name));
             source->forget(name);
@@ -326,8 +403,8 @@ loaded_weights load_weights(const fs::path& path, const model_config& config, st
         if (!std::get<at::Tensor>(out.held).is_alias_of(stored)) source->forget(name);
     };
     const auto load_blocks = [&](quantized_tensor stored, const std::string& name, loaded_tensor& out) {
-        out.form = fmt::format("{} [{}, {}]", name_of(stored.type), stored.rows, stored.columns);
-        if (how.digest) out.stored = hash(stored);
+        if (how.digest)
+            note(out, fmt::format("{} [{}, {}]", name_of(stored.type), stored.rows, stored.columns), hash(stored));
         if (!how.known_good && !stored.all_finite())
             refuse(source->describe(name) +
                    " holds scales that are not finite; the file is damaged, bring back the original");
@@ -347,18 +424,15 @@ loaded_weights load_weights(const fs::path& path, const model_config& config, st
         if (how.tell) how.tell({"weights", done, total, true});
     });
 
-    loaded_weights out;
-    std::string facts;
     for (std::size_t i = 0; i < names.size(); ++i) {
-        facts += fmt::format("{} {}\n", names[i], loaded[i].form);
-        facts += view_bytes(loaded[i].stored);
+        if (how.digest) result.facts[names[i]] = std::move(loaded[i].facts);
         if (auto* blocks = std::get_if<quantized_tensor>(&loaded[i].held))
-            out.weights.blocks.emplace(names[i], weight_matrix(std::move(*blocks), dtype.value_or(at::kFloat)));
+            result.weights.blocks.emplace(names[i], weight_matrix(std::move(*blocks), dtype.value_or(at::kFloat)));
         else
-            out.weights.numbers.emplace(names[i], std::move(std::get<at::Tensor>(loaded[i].held)));
+            result.weights.numbers.emplace(names[i], std::move(std::get<at::Tensor>(loaded[i].held)));
     }
-    if (how.digest) out.digest = hex(hash(facts));
-    return out;
+    if (how.digest && !how.wanted) result.digest = combine_facts(config, result.facts);
+    return result;
 }
 
 }  // namespace rldp::models

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,6 +29,11 @@ quantized_tensor quantize_weight(block_type type, const at::Tensor& numbers, boo
 /// Bytes of a base's weights in memory: numbers of `number_bytes` each, and blocks.
 std::int64_t count_weight_bytes(const model_config& config, std::int64_t number_bytes,
                                 std::optional<block_type> quantize);
+/// Of one layer's linear modules alone, the largest layer's.
+std::int64_t count_layer_bytes(const model_config& config, std::int64_t number_bytes,
+                               std::optional<block_type> quantize);
+/// Names of a layer's matrices among the base's tensors.
+std::vector<std::string> list_matrices(const model_config& config, std::int64_t layer);
 /// What is to be said of a model that read_model read: a line for its owner, or nothing.
 std::optional<std::string> find_warning(const model_config& config, const std::filesystem::path& directory);
 
@@ -38,13 +44,27 @@ struct weights_reading {
     std::optional<block_type> quantize = {};  ///< the numbers of linear modules (embedding and head stay as they are)
     bool digest = false;                      ///< of what is stored: names, types, shapes, bytes
     bool known_good = false;                  ///< the same files were found finite before, and are not looked through
+    /// Those for which it is false are not read, but for a glimpse. Default: all are wanted.
+    std::function<bool(const std::string& name)> wanted = {};
     on_loading tell = {};
+};
+
+/// What is stored of a tensor.
+struct tensor_facts {
+    std::string form;    ///< type and shape
+    std::string digest;  ///< of its bytes, in hex
 };
 
 struct loaded_weights {
     base_weights weights;
-    std::string digest;  ///< in hex; empty unless asked for
+    std::string digest;                                ///< in hex; empty unless asked for, and where not all are wanted
+    std::map<std::string, tensor_facts> facts = {};    ///< where a digest is asked for, of each that is wanted
+    std::map<std::string, std::string> glimpses = {};  ///< then of every tensor, where not all are wanted: a digest, in
+                                                       ///< hex, of its size and a few bytes
 };
+
+/// loaded_weights::digest, of the facts of all tensors.
+std::string combine_facts(const model_config& config, const std::map<std::string, tensor_facts>& all);
 
 /// Exactly the tensors of base_tensors(config), in `dtype` (without it, as they are stored) on `device`: views of the
 /// mapped file where these are the file's. Each is read once, several at a time; what is quantized is given back row by

@@ -45,9 +45,10 @@ std::string find_opening(const config::reading_spec& spec) {
     return spec.data.narrative ? data::read_template(*spec.data.narrative).opening : std::string();
 }
 
-/// What it writes would take minutes on a processor.
+/// What it writes would take minutes on a processor; and of a base that is shared the other ranks are gone by now.
 bool is_too_large(const config::reading_spec& spec, const run_model& model) {
     constexpr std::int64_t most_parameters = 1'500'000'000;
+    if (model.base->is_shared()) return true;
     return spec.on_cpu() && model.base->parameters() > most_parameters;
 }
 

@@ -29,7 +29,9 @@
 #include "run/cached_corpus.hpp"
 #include "run/memory.hpp"
 #include "run/model_files.hpp"
+#include "run/ranks/team.hpp"
 #include "run/record_tokens.hpp"
+#include "run/shared_base.hpp"
 #include "run/synthesis/row_plan.hpp"
 
 namespace rldp::actors {
@@ -316,12 +318,17 @@ run_model load_model(const config::reading_spec& spec, const model_reading& how)
     run_model out;
     out.weights.facts = weight_file_facts(directory);  // before reading: what is written meanwhile shall be noticed
     const bool known = how.known && how.known->facts == out.weights.facts;
-    auto read = models::load_weights(directory, described, models::use_precision(spec.model.dtype, device), device,
-                                     {.quantize = models::to_block_type(spec.model.quantize),
-                                      .digest = how.identify && !known,
-                                      .known_good = known,
-                                      .tell = how.tell});
-    out.weights.digest = known ? how.known->digest : read.digest;
+    const auto dtype = models::use_precision(spec.model.dtype, device);
+    const models::weights_reading reading{.quantize = models::to_block_type(spec.model.quantize),
+                                          .digest = how.identify && !known,
+                                          .known_good = known,
+                                          .tell = how.tell};
+    const bool shared = spec.model.shard && how.team && how.team->ranks() > 1;
+    auto read = shared ? load_shared(directory, described, dtype, device, reading, *how.team)
+                : spec.model.shard && how.in_passing
+                    ? load_in_passing(directory, described, dtype, device, reading)
+                    : models::load_weights(directory, described, dtype, device, reading);
+    out.weights.digest = known && !shared ? how.known->digest : read.digest;
     if (how.identify) out.digest = privacy::sha256(digest_beside_weights(directory) + out.weights.digest);
     if (spec.model.quantize != quantization::none) described.in_blocks.type = name_of(spec.model.quantize);
     out.base = models::causal_lm::from_weights(described, std::move(read.weights));

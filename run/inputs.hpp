@@ -19,6 +19,10 @@
 #include "models/unit_gradients.hpp"
 #include "run/artifacts/membership.hpp"
 
+namespace rldp::ranks {
+class team;
+}
+
 namespace rldp::actors {
 
 class cached_corpus;
@@ -110,7 +114,9 @@ struct run_model {
 };
 
 struct model_reading {
-    bool identify = false;                   ///< run_model.digest is wanted
+    bool identify = false;        ///< run_model.digest is wanted
+    ranks::team* team = nullptr;  ///< whose ranks share the base, where model.shard says so
+    bool in_passing = false;      ///< one pass is made: where model.shard says so, few layers are held at a time
     std::optional<read_weights> known = {};  ///< weights whose files have these facts are not looked through again
     on_loading tell = {};
 };

@@ -94,10 +94,9 @@ std::int64_t largest_tile(const models::model_config& model, double number_bytes
     return most + (number_bytes == 2 ? most / 2 : 0);
 }
 
-}  // namespace
-
-lanes choose_lanes(const config::reading_spec& spec, const models::model_config& model,
-                   std::int64_t expected_batch_size, std::int64_t micro_batch) {
+/// Where each rank holds all of the base.
+lanes choose_free_lanes(const config::reading_spec& spec, const models::model_config& model,
+                        std::int64_t expected_batch_size, std::int64_t micro_batch) {
     const int all = models::default_threads();
     if (!spec.on_cpu()) return {1, all, micro_batch};
     const auto each = [&](std::int64_t abreast) {
@@ -107,6 +106,27 @@ lanes choose_lanes(const config::reading_spec& spec, const models::model_config&
     // What is kept of a whole tensor's unit is too much to be there several times.
     const bool many = std::min(expected_batch_size, micro_batch) >= all && !spec.trains_base();
     return many ? each(all) : lanes{1, all, micro_batch};
+}
+
+/// On rank 0, which holds most: its share of the layers, and two that are borrowed for a step and two for an evaluation
+/// beside it.
+std::int64_t count_shared_bytes(const models::model_config& model, std::int64_t all, std::int64_t of_layer,
+                                std::int64_t ranks) {
+    constexpr std::int64_t borrowed = 4;
+    const auto held = (model.layers + ranks - 1) / ranks;
+    return all - of_layer * (model.layers - std::min(model.layers, held + borrowed));
+}
+
+}  // namespace
+
+lanes choose_lanes(const config::reading_spec& spec, const models::model_config& model,
+                   std::int64_t expected_batch_size, std::int64_t micro_batch) {
+    auto out = choose_free_lanes(spec, model, expected_batch_size, micro_batch);
+    if (!spec.model.shard) return out;
+    // Passes side by side would each hold and borrow layers of their own.
+    if (!models::is_narrow(model)) out.threads *= out.abreast;
+    out.abreast = 1;
+    return out;
 }
 
 memory_need estimate_memory(const config::reading_spec& spec, const models::model_config& model,
@@ -130,6 +150,10 @@ memory_need estimate_memory(const config::reading_spec& spec, const models::mode
 
     const auto quantize = models::to_block_type(spec.model.quantize);
     out.weights = models::count_weight_bytes(model, std::llround(bytes), quantize);
+    if (spec.model.shard)
+        out.weights =
+            count_shared_bytes(model, out.weights, models::count_layer_bytes(model, std::llround(bytes), quantize),
+                               work.ranks == 0 ? model.layers : work.ranks);
     // Of a base in blocks each chunk that is computed reads a tile.
     if (quantize || model.in_blocks.numbers > 0) out.weights += lanes.abreast * largest_tile(model, bytes);
 
@@ -177,6 +201,14 @@ memory_need estimate_memory(const config::reading_spec& spec, const models::mode
         std::min(data::expected_held_out({}, work.population), static_cast<double>(spec.eval_records));
     out.records = std::llround(per_unit * static_cast<double>(work.population * of_unit) + per_token * held_out * most);
     return out;
+}
+
+std::optional<std::int64_t> find_least_ranks(const config::reading_spec& spec, const models::model_config& model,
+                                             const models::lora_layout& layout, workload work) {
+    const auto most = share_of_room * static_cast<double>(find_room(spec).bytes);
+    for (work.ranks = 1; work.ranks <= model.layers; ++work.ranks)
+        if (static_cast<double>(estimate_memory(spec, model, layout, work).total()) <= most) return work.ranks;
+    return std::nullopt;
 }
 
 memory_room find_room(const config::reading_spec& spec) {

@@ -1,6 +1,7 @@
 #pragma once
 // How much memory a run takes, from public numbers, before anything is read.
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "config/spec.hpp"
@@ -17,8 +18,8 @@ struct lanes {
 };
 
 /// On the CPU as many chunks abreast as there are threads, each on one, where the batch has as many units and
-/// train.micro_batch allows for as many records; else one after the other, on all threads. A narrow model's operators
-/// are never shared out.
+/// train.micro_batch allows for as many records; else, and with model.shard, one after the other, on all threads. A
+/// narrow model's operators are never shared out.
 lanes choose_lanes(const config::reading_spec& spec, const models::model_config& model,
                    std::int64_t expected_batch_size, std::int64_t micro_batch);
 
@@ -40,6 +41,7 @@ struct workload {
     std::int64_t max_tokens = 0;   ///< of a record
     std::int64_t micro_batch = 0;  ///< records of a forward pass
     std::int64_t noise_bands = 1;
+    std::int64_t ranks = 0;  ///< that share the base, with model.shard; 0: as many as may
 };
 memory_need estimate_memory(const config::reading_spec& spec, const models::model_config& model,
                             const models::lora_layout& layout, const workload& work);
@@ -52,6 +54,11 @@ struct memory_room {
 
 /// Errors: models::find_card's.
 memory_room find_room(const config::reading_spec& spec);
+
+/// With model.shard the fewest ranks, each with such memory as is here, of which each holds its share and what its
+/// steps need, a quarter left free; nothing where no number does.
+std::optional<std::int64_t> find_least_ranks(const config::reading_spec& spec, const models::model_config& model,
+                                             const models::lora_layout& layout, workload work);
 
 /// Adapters on these modules. Errors: bad_input for a word that matches nothing.
 models::lora_layout make_adapters(const config::reading_spec& spec, const models::model_config& model,

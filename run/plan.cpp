@@ -85,6 +85,15 @@ privacy::spending_plan privacy_plan(const config::run_spec& spec) {
             .runs = spec.privacy.runs};
 }
 
+std::string advise_sharing(config::reading_spec spec, const workload& work, const models::model_config& model,
+                           const models::lora_layout& layout) {
+    if (spec.model.shard || spec.trains_base()) return {};
+    spec.model.shard = true;
+    const auto ranks = find_least_ranks(spec, model, layout, work);
+    if (!ranks) return {};
+    return fmt::format("; or share the base: with model.shard {} ranks hold it, each with such memory", *ranks);
+}
+
 /// Padding is asked for to hide the draw; a machine that then runs out of memory would show it after all.
 void check_memory(const config::reading_spec& spec, const workload& work, const models::model_config& model,
                   const models::lora_layout& layout, run_plan& plan) {
@@ -101,7 +110,7 @@ void check_memory(const config::reading_spec& spec, const workload& work, const 
              ? "lower data.max_tokens"
              : "lower data.max_tokens, or take model.checkpoint_activations or model.dtype bfloat16");
     if (plan.padded) refuse("privacy.pad_batches: " + said);
-    plan.warnings.push_back("memory: " + said);
+    plan.warnings.push_back("memory: " + said + advise_sharing(spec, work, model, layout));
 }
 
 /// Two programs share a card, not its memory. (Before the model is there, which a run would count among the others.)
@@ -259,11 +268,14 @@ run_plan plan_run(const config::run_spec& spec, const models::model_config& mode
     if (spec.privacy.semantics == semantics::as_published)
         out.published = price_as_published(planned, out.groups.size(), mechanism_delta);
     out.trainable_parameters = layout.dimension;
-    const workload work{.population = out.population,
-                        .expected_batch_size = spec.train.expected_batch_size,
-                        .max_tokens = out.max_tokens,
-                        .micro_batch = spec.train.micro_batch,
-                        .noise_bands = spec.privacy.bands};
+    workload work{.population = out.population,
+                  .expected_batch_size = spec.train.expected_batch_size,
+                  .max_tokens = out.max_tokens,
+                  .micro_batch = spec.train.micro_batch,
+                  .noise_bands = spec.privacy.bands,
+                  .ranks = 0};
+    if (spec.model.shard) out.least_ranks = find_least_ranks(spec, model, layout, work);
+    work.ranks = out.least_ranks.value_or(0);
     out.memory = estimate_memory(spec, model, layout, work);
     out.max_records_per_unit = spec.records_per_unit;
     out.rounding_margin = compute_rounding_margin(spec);
@@ -328,7 +340,7 @@ run_plan check(const config::run_config& config, const checking& how) {
     };
     check_sources(reading, how.without_data);
     const bool weights = models::has_weights(path);
-    if (weights) check_gradients(load_model(reading, {.tell = how.tell}), path);
+    if (weights) check_gradients(load_model(reading, {.in_passing = true, .tell = how.tell}), path);
     const auto bare = path + ": holds config.json only; a run needs the model's safetensors and tokenizer there";
     if (reading.declared_population && (how.without_data || !weights)) {
         auto out = make_plan(resolve(config, *reading.declared_population, model));
@@ -409,6 +421,7 @@ std::string to_json(const run_plan& plan, bool counts) {
     for (const auto& one : plan.choices)
         out["chosen"].push_back(
             {{"key", one.key}, {"value", nlohmann::json::parse(one.value)}, {"reason", one.reason}});
+    if (plan.least_ranks) out["least_ranks"] = *plan.least_ranks;
     if (!plan.controller.empty()) out["controller"] = plan.controller;
     if (plan.published) {
         out["printed_formula_epsilon"] = eval::json_number(plan.published->printed_formula);

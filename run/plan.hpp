@@ -67,7 +67,9 @@ struct run_plan {
     std::optional<published_price> published;  ///< as_published only
     std::vector<std::string> groups;           ///< adapter names
     std::int64_t trainable_parameters = 0;
-    memory_need memory;  ///< where records are as long as max_tokens
+    memory_need memory;  ///< where records are as long as max_tokens; with model.shard of so many ranks:
+    std::optional<std::int64_t> least_ranks;  ///< that hold the base between them; absent without model.shard, and
+                                              ///< where no number does
     std::int64_t max_tokens = 0;
     std::int64_t max_records_per_unit = 1;
     std::optional<padding> padded;                      ///< privacy.pad_batches

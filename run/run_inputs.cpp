@@ -1,5 +1,8 @@
 
 #include "run/run_inputs.hpp"
+
+#include <fmt/format.h>
+
 #include "base/error.hpp"
 #include "privacy/keys/digest.hpp"
 #include "run/audit_evidence.hpp"
@@ -15,6 +18,8 @@ run_inputs load_run_inputs(const config::run_config& asked, const public_trainin
                            const model_reading& reading) {
     const auto reading_spec = config::to_reading_spec(asked);
     run_inputs out;
+    // Ranks of which some share their base and others don't would not understand each other while they read it.
+    if (reading.team) reading.team->agree({{"setting of model.shard", reading_spec.model.shard ? "true" : "false"}});
     out.model = load_model(reading_spec, reading);
     check_gradients(out.model, reading_spec.model.path);
     const auto& described = out.model.base->config();
@@ -27,6 +32,11 @@ run_inputs load_run_inputs(const config::run_config& asked, const public_trainin
     out.held_out = make_held_out(out.spec, std::move(out.data.held_out), *tokens, most);
     if (out.spec.public_path) out.model = teach(out.spec, std::move(out.model));
     out.plan = plan_run(out.spec, described, out.model.layout);
+    const auto ranks = reading.team ? static_cast<std::int64_t>(reading.team->ranks()) : 1;
+    if (ranks < out.plan.least_ranks.value_or(1))
+        out.plan.warnings.push_back(
+            fmt::format("memory: the base is shared by {} ranks (model.shard); with such memory as is here it takes {}",
+                        ranks, *out.plan.least_ranks));
     out.plan.counts = count_data(out.data);
     out.plan.warnings.insert(out.plan.warnings.end(), out.data.warnings.begin(), out.data.warnings.end());
     if (doubt) out.plan.warnings.push_back(*doubt);
@@ -87,8 +97,8 @@ joined_run join_run(const config::run_config& asked, const std::filesystem::path
                     ranks::team& team) {
     // What public records teach, rank 0 tells with the adapter.
     const auto kept = cached_corpus::of_run(config::to_reading_spec(asked), directory, how.corpora, false);
-    auto ready =
-        load_run_inputs(asked, [](const auto&, run_model model) { return model; }, kept.get(), {.identify = true});
+    auto ready = load_run_inputs(asked, [](const auto&, run_model model) { return model; }, kept.get(),
+                                 {.identify = true, .team = &team});
     team.agree(common_facts(ready));
     const auto key = team.share({});
     auto ledger = std::make_shared<privacy::ledger_copy>(team.broadcast());

@@ -378,7 +378,7 @@ opened_run create_run(const config::run_config& given, const std::filesystem::pa
     const auto published = publish_template(config::to_reading_spec(asked));
     auto ready = load_run_inputs(
         asked, [&](const auto& full, run_model model) { return train_on_public(full, std::move(model), how.lessons); },
-        kept.get(), {.identify = true, .tell = how.tell});
+        kept.get(), {.identify = true, .team = team.get(), .tell = how.tell});
     const auto& spec = ready.spec;
     if (team) team->agree(common_facts(ready));
     const auto key = spec.privacy.insecure_reproducible ? privacy::run_key::insecure_from_seed(spec.seed)
@@ -436,6 +436,7 @@ opened_run resume_run(const std::filesystem::path& directory, const opening& how
         asked, [&](const auto&, run_model model) { return read_lessons(std::move(model), where.lessons(), seal); },
         kept.get(),
         {.identify = true,
+         .team = team.get(),
          .known = how.verify_model ? std::nullopt : std::optional(weights_seen(where, seal)),
          .tell = how.tell});
     const auto& spec = ready.spec;

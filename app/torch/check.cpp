@@ -99,6 +99,9 @@ void print(const actors::run_plan& plan, const actors::memory_room& room, const 
             fmt::format("{} units of {} records of {} tokens at every step; larger draws take {:.1e} of δ",
                         plan.padded->units, plan.padded->shape.records, plan.padded->shape.tokens, plan.padded->delta));
     row("memory, estimated", described(plan.memory, room));
+    if (plan.least_ranks)
+        row("ranks", fmt::format("{} at least, each with such memory, between which the base is shared (model.shard)",
+                                 *plan.least_ranks));
     if (time) print_time(*time, plan, row);
     for (const auto& sentence : plan.controller) row("controller", sentence);
     for (const auto& one : plan.choices) row(one.key, fmt::format("{}  ({})", one.value, one.reason));

@@ -161,9 +161,12 @@ std::vector<std::string> arguments_of_ranks() {
     return out;
 }
 
-int run_workers(const run_arguments& given, const std::string& data) {
-    if (is_piped(data)) data::standard_rows();  // which every rank inherits, sealed
-    ranks::local_ranks how{.ranks = given.workers, .arguments = arguments_of_ranks(), .attempts = 1 + given.restarts};
+int run_workers(const run_arguments& given, const config::run_config& config) {
+    if (is_piped(config.data.path)) data::standard_rows();  // which every rank inherits, sealed
+    ranks::local_ranks how{.ranks = given.workers,
+                           .meshed = config.model.shard,
+                           .arguments = arguments_of_ranks(),
+                           .attempts = 1 + given.restarts};
     how.again_arguments = how.arguments;
     how.again = "go on with the same command";
     if (given.resume.empty() && !given.resume_or_start) {
@@ -299,7 +302,7 @@ int run(const run_arguments& given) {
         refuse("run: --resume goes on with the run's own configuration; leave --set, --out and --lessons away");
     refuse_unless(!given.accept_lost_lines || !given.resume.empty() || given.resume_or_start,
                   "run: --accept-lost-lines is for a run that goes on; give --resume DIR too");
-    if (given.workers > 1) return run_workers(given, find_beginning(given).config.data.path);
+    if (given.workers > 1) return run_workers(given, find_beginning(given).config);
 
     const auto where = ranks::place_from([](const char* name) { return std::getenv(name); });
     const bool first = !where || where->rank == 0;

@@ -26,6 +26,9 @@ class weight_matrix {
     at::TensorOptions options() const;  ///< of what it is multiplied by
     /// Undefined where it lies in blocks.
     const at::Tensor& numbers() const { return numbers_; }
+    /// Nothing where it is of numbers. Of all rows, also of a part.
+    const std::optional<quantized_tensor>& blocks() const { return blocks_; }
+    bool empty() const { return !blocks_ && !numbers_.defined(); }
     weight_matrix narrow(std::int64_t first_row, std::int64_t rows) const;
 
     /// x·Wᵀ + offsets for x [N, columns] and, where they are given, offsets [rows]. Autograd sees x where it records.

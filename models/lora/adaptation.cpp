@@ -13,7 +13,8 @@
 namespace rldp::models {
 
 weight_matrix linear::matrix() const {
-    const auto whole = conv1d ? weight_matrix(weight.numbers().t()) : weight;
+    const auto held = weight.empty() && source ? source->find(layer, weight_name()) : weight;
+    const auto whole = conv1d && held.numbers().defined() ? weight_matrix(held.numbers().t()) : held;
     return module.inside.empty() ? whole : whole.narrow(module.first_row, module.d_out);
 }
 
@@ -171,6 +172,8 @@ struct adapted_function : torch::autograd::Function<adapted_function> {
     }
 
     static at::Tensor through_base(const call& state, const variable_list& gradients) {
+        const auto& first = *state.group.front();
+        if (first.source) first.source->come_to(first.layer, heading::down);
         at::Tensor d_x;
         for (std::size_t i = 0; i < gradients.size(); ++i) {
             if (!gradients[i].defined()) continue;

@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "models/architecture/family.hpp"
+#include "models/kernels/layer_source.hpp"
 #include "models/kernels/weight_matrix.hpp"
 #include "models/lora/layout.hpp"
 
@@ -19,9 +22,13 @@ struct linear {
     weight_matrix weight;  ///< [out, in], or Conv1D's [in, out], of the module or of the one it is part of
     at::Tensor bias;       ///< [out] or undefined
     bool conv1d = false;
+    std::int64_t layer = 0;
+    std::shared_ptr<layer_source> source = {};  ///< of a base that is shared; where the weight is, if it is empty here
 
     weight_matrix matrix() const;  ///< view [d_out, d_in]
     at::Tensor offsets() const;    ///< view [d_out] of the bias, or undefined
+    /// The name of what holds the matrix, among the base's tensors.
+    std::string weight_name() const { return (module.inside.empty() ? module.name : module.inside) + ".weight"; }
 };
 
 /// Where per-unit gradients go during a backward pass.
@@ -41,6 +48,9 @@ class adaptation {
     explicit adaptation(backward_cache* cache) : backward_cache_(cache) {}
     /// `flat` [D] in the base's dtype and on its device. With a sink, the output of each module leads back to it.
     adaptation(const lora_layout& layout, at::Tensor flat, gradient_sink* sink = nullptr, dropout_source dropout = {});
+
+    /// Whether a backward pass follows, which comes to the layers again.
+    bool is_recorded() const { return sink_ != nullptr || backward_cache_ != nullptr; }
 
     using modules = std::vector<const linear*>;
     /// Outputs of modules that share their input x [N, d_in].

@@ -25,12 +25,11 @@ static_assert(meeting::overhead == crypto_secretbox_NONCEBYTES + crypto_secretbo
 
 using nonce_of_box = std::array<unsigned char, crypto_secretbox_NONCEBYTES>;
 
-/// Rank and count: they never come twice at a meeting.
-nonce_of_box nonce_for(std::size_t rank, std::uint64_t count) {
+/// Sender and count: they never come twice at a meeting.
+nonce_of_box nonce_for(std::uint64_t from, std::uint64_t count) {
     nonce_of_box out{};
-    const std::uint64_t wide = rank;
-    std::memcpy(out.data(), &wide, sizeof wide);
-    std::memcpy(out.data() + sizeof wide, &count, sizeof count);
+    std::memcpy(out.data(), &from, sizeof from);
+    std::memcpy(out.data() + sizeof from, &count, sizeof count);
     return out;
 }
 
@@ -122,25 +121,35 @@ meeting::meeting(const cluster_secret& secret, std::string_view nonces) : key_(m
                        secret.inside_->data(), secret.inside_->size());
 }
 
+void meeting::seal_into(std::span<char> sealed, std::span<const char> said, std::uint64_t from,
+                        std::uint64_t count) const {
+    require(sealed.size() == overhead + said.size(), "cluster: no place for a sealed message");
+    const auto nonce = nonce_for(from, count);
+    std::copy(nonce.begin(), nonce.end(), sealed.begin());
+    crypto_secretbox_easy(reinterpret_cast<unsigned char*>(sealed.data()) + nonce.size(),
+                          reinterpret_cast<const unsigned char*>(said.data()), said.size(), nonce.data(), key_->data());
+}
+
+bool meeting::open_into(std::span<char> said, std::span<const char> sealed, std::uint64_t from,
+                        std::uint64_t count) const {
+    require(sealed.size() == overhead + said.size(), "cluster: no place for an opened message");
+    const auto nonce = nonce_for(from, count);
+    const auto* const bytes = reinterpret_cast<const unsigned char*>(sealed.data());
+    return std::equal(nonce.begin(), nonce.end(), bytes) &&
+           crypto_secretbox_open_easy(reinterpret_cast<unsigned char*>(said.data()), bytes + nonce.size(),
+                                      sealed.size() - nonce.size(), nonce.data(), key_->data()) == 0;
+}
+
 std::string meeting::seal(std::string_view said, std::size_t rank, std::uint64_t count) const {
-    const auto nonce = nonce_for(rank, count);
     std::string out(overhead + said.size(), '\0');
-    std::copy(nonce.begin(), nonce.end(), out.begin());
-    auto* const box = reinterpret_cast<unsigned char*>(out.data()) + nonce.size();
-    crypto_secretbox_easy(box, reinterpret_cast<const unsigned char*>(said.data()), said.size(), nonce.data(),
-                          key_->data());
+    seal_into(out, said, rank, count);
     return out;
 }
 
 std::optional<std::string> meeting::open(std::string_view sealed, std::size_t rank, std::uint64_t count) const {
     if (sealed.size() < overhead) return std::nullopt;
-    const auto nonce = nonce_for(rank, count);
-    const auto* const bytes = reinterpret_cast<const unsigned char*>(sealed.data());
     std::string out(sealed.size() - overhead, '\0');
-    const bool ours = std::equal(nonce.begin(), nonce.end(), bytes) &&
-                      crypto_secretbox_open_easy(reinterpret_cast<unsigned char*>(out.data()), bytes + nonce.size(),
-                                                 sealed.size() - nonce.size(), nonce.data(), key_->data()) == 0;
-    return ours ? std::optional(std::move(out)) : std::nullopt;
+    return open_into(out, sealed, rank, count) ? std::optional(std::move(out)) : std::nullopt;
 }
 
 void meeting::add_stream(std::span<std::int64_t> numbers, std::uint64_t seq, std::size_t which, bool positive) const {

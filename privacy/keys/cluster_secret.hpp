@@ -56,6 +56,10 @@ class meeting {
     /// turn's, does not open.
     std::string seal(std::string_view said, std::size_t rank, std::uint64_t count) const;
     std::optional<std::string> open(std::string_view sealed, std::size_t rank, std::uint64_t count) const;
+    /// The same between places in memory: `sealed` is longer by `overhead`. `from` tells senders apart; ranks are below
+    /// 2¹⁶.
+    void seal_into(std::span<char> sealed, std::span<const char> said, std::uint64_t from, std::uint64_t count) const;
+    bool open_into(std::span<char> said, std::span<const char> sealed, std::uint64_t from, std::uint64_t count) const;
 
     /// Adds to `numbers`, modulo 2⁶⁴, what makes them look uniform: PRF(seq, rank) − PRF(seq, rank + 1). The sum over
     /// any ranks keeps a mask, also that over all of them: a sum that others than rank 0 made would tell nothing. Once

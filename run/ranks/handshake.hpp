@@ -67,10 +67,13 @@ std::uint16_t hear_port(const place& where);
 //   the rank  who it is, and a proof that it knows the secret: a tag of that and of rank 0's bytes
 //   rank 0    its verdict and its number of ranks, and a tag of all this
 
+/// What a connection is for: those of a link, and one on which layers are asked for.
+inline constexpr std::uint8_t words_stream = 0, beats_stream = 1, layers_stream = 2;
+
 struct caller {
     static constexpr std::size_t process_bytes = 16;
     std::uint32_t rank = 0, ranks = 0;
-    std::uint8_t stream = 0;                    ///< of link: words or beats
+    std::uint8_t stream = 0;                    ///< one of those below
     std::array<char, process_bytes> process{};  ///< random; the same for both streams of a process
 };
 

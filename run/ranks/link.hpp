@@ -28,6 +28,12 @@ struct link {
     descriptor beats;  ///< that this end is there
 };
 
+/// What connects a rank with all others where they share a base: streams on which it asks for layers, and on which it
+/// is asked, by rank; its own are empty.
+struct mesh {
+    std::vector<descriptor> asking, asked;
+};
+
 using moment = std::chrono::steady_clock::time_point;
 inline constexpr moment whenever = moment::max();
 

@@ -16,7 +16,6 @@
 #include <cstring>
 #include <limits>
 #include <map>
-#include <span>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -138,26 +137,46 @@ descriptor above(int least, int taken) {
     return out;
 }
 
-/// Links between rank 0 and all others: what rank 0 holds, and what the others do. Nothing listens anywhere.
-std::pair<std::vector<link>, std::vector<link>> connected(std::size_t ranks) {
-    const int least = first_of_links + 2 * static_cast<int>(ranks);
+/// What each rank inherits, by rank. Nothing listens anywhere.
+struct connections {
+    std::vector<std::vector<link>> links;
+    std::vector<mesh> meshes;  ///< none unless they are meshed
+};
+
+/// Links between rank 0 and all others, and where they are meshed two streams between any two.
+connections connected(std::size_t ranks, bool meshed) {
+    const int least = first_of_links + (meshed ? 4 : 2) * static_cast<int>(ranks);
     const auto pair = [&] {
         int ends[2];
         if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail("no connection between ranks");
         auto one = above(least, ends[0]);
         return std::pair(std::move(one), above(least, ends[1]));
     };
-    std::pair<std::vector<link>, std::vector<link>> out;
+    connections out;
+    out.links.resize(ranks);
     for (std::size_t rank = 1; rank < ranks; ++rank) {
         auto words = pair(), beats = pair();
-        out.first.push_back({std::move(words.first), std::move(beats.first)});
-        out.second.push_back({std::move(words.second), std::move(beats.second)});
+        out.links[0].push_back({std::move(words.first), std::move(beats.first)});
+        out.links[rank].push_back({std::move(words.second), std::move(beats.second)});
     }
+    if (!meshed) return out;
+    out.meshes.resize(ranks);
+    for (auto& each : out.meshes) {
+        each.asking.resize(ranks);
+        each.asked.resize(ranks);
+    }
+    for (std::size_t asks = 0; asks < ranks; ++asks)
+        for (std::size_t answers = 0; answers < ranks; ++answers) {
+            if (asks == answers) continue;
+            auto ends = pair();
+            out.meshes[asks].asking[answers] = std::move(ends.first);
+            out.meshes[answers].asked[asks] = std::move(ends.second);
+        }
     return out;
 }
 
 process start(const std::vector<std::string>& arguments, std::size_t rank, std::size_t ranks,
-              std::span<const link> links, const privacy::cluster_secret& secret) {
+              const connections& between, const privacy::cluster_secret& secret) {
     process out;
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) fail("no pipe for the secret");
@@ -171,9 +190,13 @@ process start(const std::vector<std::string>& arguments, std::size_t rank, std::
         posix_spawn_file_actions_adddup2(&files, out.complaints, STDERR_FILENO);
     }
     int number = first_of_links;
-    for (const auto& each : links)
+    for (const auto& each : between.links[rank])
         for (const auto* const stream : {&each.words, &each.beats})
             posix_spawn_file_actions_adddup2(&files, stream->get(), number++);
+    if (!between.meshes.empty())
+        for (const auto* const streams : {&between.meshes[rank].asking, &between.meshes[rank].asked})
+            for (const auto& each : *streams)
+                if (each) posix_spawn_file_actions_adddup2(&files, each.get(), number++);
     // A group of its own: a terminal's Ctrl-C reaches this process alone, which passes it on to rank 0.
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
@@ -235,10 +258,9 @@ int attempt(const local_ranks& how, const std::vector<std::string>& arguments) {
     const auto secret = privacy::cluster_secret::from_system();
     std::vector<process> all;
     {
-        const auto [first, others] = connected(how.ranks);
-        all.push_back(start(arguments, 0, how.ranks, first, secret));
-        for (std::size_t rank = 1; rank < how.ranks; ++rank)
-            all.push_back(start(arguments, rank, how.ranks, {&others[rank - 1], 1}, secret));
+        const auto between = connected(how.ranks, how.meshed);
+        for (std::size_t rank = 0; rank < how.ranks; ++rank)
+            all.push_back(start(arguments, rank, how.ranks, between, secret));
     }  // each end now belongs to one rank, whose death closes it
     first_rank = all.front().id;
     if (signals > 0) ::kill(first_rank, SIGTERM);
@@ -286,13 +308,34 @@ privacy::cluster_secret inherited_secret(const place& where) {
     return privacy::cluster_secret::receive(secret_descriptor);
 }
 
+namespace {
+
+int count_links(const place& where) {
+    return where.rank == 0 ? static_cast<int>(where.ranks) - 1 : 1;
+}
+
+}  // namespace
+
 std::vector<link> inherited_links(const place& where) {
-    const int count = where.rank == 0 ? static_cast<int>(where.ranks) - 1 : 1;
+    const int count = count_links(where);
     std::vector<link> out;
     for (int at = first_of_links; at < first_of_links + 2 * count; at += 2) {
         out.push_back({descriptor(at), descriptor(at + 1)});
         for (const int each : {at, at + 1}) ::fcntl(each, F_SETFD, FD_CLOEXEC);
     }
+    return out;
+}
+
+mesh inherited_mesh(const place& where) {
+    int at = first_of_links + 2 * count_links(where);
+    mesh out;
+    for (auto* const streams : {&out.asking, &out.asked})
+        for (std::size_t rank = 0; rank < where.ranks; ++rank) {
+            streams->emplace_back();
+            if (rank == where.rank) continue;
+            ::fcntl(at, F_SETFD, FD_CLOEXEC);
+            streams->back() = descriptor(at++);
+        }
     return out;
 }
 

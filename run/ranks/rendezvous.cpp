@@ -7,7 +7,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <future>
 #include <list>
+#include <optional>
 #include <thread>
 
 #include "base/error.hpp"
@@ -29,30 +31,41 @@ struct visitor {
     std::string greeted, said;
 };
 
+/// A rank's own, where every other one is let in once for each of `streams`.
 class door {
   public:
-    door(const place& where, const privacy::cluster_secret& secret)
-        : where_(where), secret_(secret), until_(steady_clock::now() + where.patience), seats_(where.ranks - 1) {
+    struct seat {
+        std::vector<descriptor> streams;
+        std::array<char, caller::process_bytes> process{};
+    };
+
+    door(const place& where, const privacy::cluster_secret& secret, std::vector<std::uint8_t> streams)
+        : where_(where),
+          secret_(secret),
+          until_(steady_clock::now() + where.patience),
+          streams_(std::move(streams)),
+          seats_(where.ranks) {
+        for (auto& each : seats_) each.streams.resize(streams_.size());
         open();
         if (where.store_elsewhere) tell_port(where, port());
     }
 
-    std::vector<link> all() {
+    /// Of all ranks in their order; this one's stays empty.
+    std::vector<seat> all() {
         while (!missing().empty()) {
             if (steady_clock::now() >= until_) give_up();
             look();
         }
-        std::vector<link> out;
-        for (auto& each : seats_) out.push_back({std::move(each.streams[0]), std::move(each.streams[1])});
-        return out;
+        return std::move(seats_);
+    }
+
+    std::uint16_t port() const {
+        address own{{}, sizeof(sockaddr_storage)};
+        ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&own.where), &own.length);
+        return ntohs(reinterpret_cast<const sockaddr_in&>(own.where).sin_port);  // where sockaddr_in6 has it, too
     }
 
   private:
-    struct seat {
-        std::array<descriptor, 2> streams;
-        std::array<char, caller::process_bytes> process{};
-    };
-
     /// Who has left again leaves its seat to another process.
     static bool is_there(const descriptor& stream) { return stream && !ready(stream, POLLRDHUP, steady_clock::now()); }
 
@@ -79,28 +92,24 @@ class door {
                             "another one",
                             where_.port));
         }
-        throw error(errc::failed, fmt::format("rank 0 can't listen at {}:{}: {}", where_.host, where_.port, reason));
-    }
-
-    std::uint16_t port() const {
-        address own{{}, sizeof(sockaddr_storage)};
-        ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&own.where), &own.length);
-        return ntohs(reinterpret_cast<const sockaddr_in&>(own.where).sin_port);  // where sockaddr_in6 has it, too
+        throw error(errc::failed,
+                    fmt::format("rank {} can't listen at {}:{}: {}", where_.rank, where_.host, where_.port, reason));
     }
 
     std::vector<std::size_t> missing() const {
         std::vector<std::size_t> out;
         for (std::size_t i = 0; i < seats_.size(); ++i)
-            if (!is_there(seats_[i].streams[0]) || !is_there(seats_[i].streams[1])) out.push_back(i + 1);
+            if (i != where_.rank && !std::all_of(seats_[i].streams.begin(), seats_[i].streams.end(), is_there))
+                out.push_back(i);
         return out;
     }
 
     [[noreturn]] void give_up() const {
         const auto who = missing();
         throw error(errc::failed,
-                    fmt::format("rank 0 of {}: rank{} {} did not come to {}:{} within {} s{}", where_.ranks,
-                                who.size() == 1 ? "" : "s", fmt::join(who, ", "), where_.host, where_.port,
-                                where_.patience.count(),
+                    fmt::format("rank {} of {}: rank{} {} did not come to {}:{} within {} s{}", where_.rank,
+                                where_.ranks, who.size() == 1 ? "" : "s", fmt::join(who, ", "), where_.host,
+                                where_.port, where_.patience.count(),
                                 strangers_ == 0
                                     ? ""
                                     : fmt::format("; {} refused for another secret (cluster.secret) or none",
@@ -131,7 +140,8 @@ class door {
         descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (!socket && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
             if (visitors_.empty())
-                throw error(errc::failed, fmt::format("rank 0 can't take connections: {}", std::strerror(errno)));
+                throw error(errc::failed,
+                            fmt::format("rank {} can't take connections: {}", where_.rank, std::strerror(errno)));
             return visitors_.pop_front();
         }
         if (!socket) return;  // who knocked has gone
@@ -158,30 +168,36 @@ class door {
         if (how == verdict::twice) refuse(twice_line(who->rank));
         if (how == verdict::welcome && heard) {
             settle(from.socket);
-            find_seat(*who).streams[who->stream] = std::move(from.socket);
+            seats_[who->rank].streams[*find_stream(*who)] = std::move(from.socket);
         }
         return true;
     }
 
     verdict judge(const caller& who) {
         if (who.ranks != where_.ranks) return verdict::miscounted;
-        if (who.rank == 0) return verdict::twice;
-        if (who.rank > seats_.size() || who.stream > 1) return verdict::stranger;
-        auto& its = find_seat(who);
+        if (who.rank == where_.rank) return verdict::twice;
+        if (who.rank >= seats_.size() || !find_stream(who)) return verdict::stranger;
+        auto& its = seats_[who.rank];
         if (its.process == who.process) return verdict::welcome;  // its other stream, or not answered in time
-        if (is_there(its.streams[0]) || is_there(its.streams[1])) return verdict::twice;
-        its = {};
+        if (std::any_of(its.streams.begin(), its.streams.end(), is_there)) return verdict::twice;
+        its.streams.clear();
+        its.streams.resize(streams_.size());
         its.process = who.process;
         return verdict::welcome;
     }
 
-    seat& find_seat(const caller& who) { return seats_[who.rank - 1]; }
+    std::optional<std::size_t> find_stream(const caller& who) const {
+        const auto found = std::find(streams_.begin(), streams_.end(), who.stream);
+        if (found == streams_.end()) return std::nullopt;
+        return static_cast<std::size_t>(found - streams_.begin());
+    }
 
     const place& where_;
     const privacy::cluster_secret& secret_;
     moment until_;
     descriptor listener_;
-    std::vector<seat> seats_;
+    std::vector<std::uint8_t> streams_;
+    std::vector<seat> seats_;  ///< by rank
     std::list<visitor> visitors_;
     std::size_t strangers_ = 0;
 };
@@ -199,10 +215,16 @@ std::string twice_line(std::size_t rank) {
 }
 
 std::vector<link> meet_all(const place& where, const privacy::cluster_secret& secret) {
-    return door(where, secret).all();
+    auto seats = door(where, secret, {words_stream, beats_stream}).all();
+    std::vector<link> out;
+    for (std::size_t rank = 1; rank < seats.size(); ++rank) {
+        auto& streams = seats[rank].streams;
+        out.push_back({std::move(streams[0]), std::move(streams[1])});
+    }
+    return out;
 }
 
-// The other side of the door: a rank that looks for rank 0.
+// The other side of the door: a rank that looks for rank 0, or for another whose layers it will ask for.
 
 namespace {
 
@@ -210,8 +232,9 @@ using std::chrono::steady_clock;
 
 class visit {
   public:
-    visit(const place& where, const privacy::cluster_secret& secret)
-        : where_(where), secret_(secret), until_(steady_clock::now() + where.patience) {
+    /// `where.host` and `where.port` are of rank `whom`.
+    visit(const place& where, const privacy::cluster_secret& secret, std::size_t whom = 0)
+        : where_(where), secret_(secret), whom_(whom), until_(steady_clock::now() + where.patience) {
         if (where.store_elsewhere) where_.port = hear_port(where);
         const auto random = privacy::meeting::nonce();
         std::copy_n(random.begin(), process_.size(), process_.begin());
@@ -229,8 +252,8 @@ class visit {
             std::this_thread::sleep_for(std::chrono::milliseconds(100));
         }
         throw error(errc::failed,
-                    fmt::format("rank {} of {} finds no rank 0 at {}:{} within {} s: {}", where_.rank, where_.ranks,
-                                where_.host, where_.port, where_.patience.count(), reason_));
+                    fmt::format("rank {} of {} finds no rank {} at {}:{} within {} s: {}", where_.rank, where_.ranks,
+                                whom_, where_.host, where_.port, where_.patience.count(), reason_));
     }
 
   private:
@@ -249,7 +272,7 @@ class visit {
             if (wrong == EINPROGRESS) ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &wrong, &length);
             if (wrong != 0) return failed(std::strerror(wrong));
         }
-        const std::string nothing = "what listens there does not answer as rank 0 would";
+        const auto nothing = fmt::format("what listens there does not answer as rank {} would", whom_);
         std::string greeted(greeting_bytes, '\0'), answered(answer_bytes, '\0');
         if (!receive_all(socket, greeted, until) || !is_greeting(greeted)) return failed(nothing);
         const auto said = knock(secret_, greeted, own);
@@ -258,9 +281,9 @@ class visit {
         if (!heard) return failed(nothing);
         refuse_unless(
             heard->how != verdict::stranger,
-            fmt::format("rank {} of {}: its cluster secret is not the one of rank 0 at {}:{}; give every rank "
+            fmt::format("rank {} of {}: its cluster secret is not the one of rank {} at {}:{}; give every rank "
                         "the same file (cluster.secret)",
-                        where_.rank, where_.ranks, where_.host, where_.port));
+                        where_.rank, where_.ranks, whom_, where_.host, where_.port));
         refuse_unless(heard->how != verdict::miscounted, miscount_line(where_.rank, where_.ranks, heard->ranks));
         refuse_unless(heard->how != verdict::twice, twice_line(where_.rank));
         settle(socket);
@@ -269,6 +292,7 @@ class visit {
 
     place where_;
     const privacy::cluster_secret& secret_;
+    std::size_t whom_;
     moment until_;
     std::array<char, caller::process_bytes> process_{};
     std::string reason_ = "no address";
@@ -278,9 +302,30 @@ class visit {
 
 link meet_first(const place& where, const privacy::cluster_secret& secret) {
     visit at(where, secret);
-    auto words = at.stream(0);
-    auto beats = at.stream(1, &words);
+    auto words = at.stream(words_stream);
+    auto beats = at.stream(beats_stream, &words);
     return {std::move(words), std::move(beats)};
+}
+
+mesh meet_each(const place& where, const privacy::cluster_secret& secret, const announcement& tell) {
+    auto own = where;
+    own.port = 0;
+    own.store_elsewhere = false;
+    door entrance(own, secret, {layers_stream});
+    const auto others = tell(entrance.port());
+    auto coming = std::async(std::launch::async, [&] { return entrance.all(); });
+    mesh out;
+    for (std::size_t rank = 0; rank < where.ranks; ++rank) {
+        out.asking.emplace_back();
+        if (rank == where.rank) continue;
+        auto there = own;
+        there.host = others.at(rank).host;
+        there.port = others.at(rank).port;
+        out.asking.back() = visit(there, secret, rank).stream(layers_stream);
+    }
+    auto seats = coming.get();
+    for (auto& each : seats) out.asked.push_back(std::move(each.streams.front()));
+    return out;
 }
 
 }  // namespace rldp::ranks

@@ -1,6 +1,8 @@
 #pragma once
 // How ranks that were begun apart find each other: rank 0 listens until all have come, and lets nobody in who does not
 // know the secret.
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,18 @@ std::vector<link> meet_all(const place& where, const privacy::cluster_secret& se
 /// On another rank: the link to rank 0, looked for until place.patience is over. Errors: bad_input where rank 0 has
 /// another secret or number of ranks, or another process is this rank; failed where it is not found.
 link meet_first(const place& where, const privacy::cluster_secret& secret);
+
+/// Where a rank lets the others in who ask for its layers.
+struct doorstep {
+    std::string host;
+    std::uint16_t port = 0;
+};
+/// Tells all ranks this one's port; answers their doorsteps, in their order.
+using announcement = std::function<std::vector<doorstep>(std::uint16_t port)>;
+
+/// On every rank, once all have met: the streams between any two of them, for layers. Errors: as meet_all and
+/// meet_first, whose limits hold at each door.
+mesh meet_each(const place& where, const privacy::cluster_secret& secret, const announcement& tell);
 
 inline constexpr std::size_t most_strangers = 64;
 inline constexpr std::chrono::seconds politeness{10};

@@ -35,12 +35,15 @@ constexpr std::uint64_t longest = std::uint64_t{1} << 36;
 
 team::team(const place& where, const privacy::cluster_secret& secret, std::chrono::seconds timeout,
            const on_silence& silent)
-    : where_(where), wire_(where, secret, timeout, silent), meeting_(secret, everyones_nonces(wire_)) {
+    : where_(where),
+      secret_(secret),
+      wire_(where, secret, timeout, silent),
+      meeting_(std::make_shared<const privacy::meeting>(secret, everyones_nonces(wire_))) {
     exchange("here");  // that nobody between them has changed a nonce
 }
 
 std::string team::understood(std::string_view sealed, std::size_t rank) const {
-    auto said = meeting_.open(sealed, rank, count_);
+    auto said = meeting_->open(sealed, rank, count_);
     if (!said)
         throw peer_error(
             fmt::format("rank {}: what arrived from rank {} is not what it sent; nothing of this "
@@ -52,21 +55,21 @@ std::string team::understood(std::string_view sealed, std::size_t rank) const {
 std::string team::broadcast(const std::string& said) {
     // The length first, sealed as well: nobody makes a rank allocate what rank 0 did not send.
     ++count_;
-    auto length = where_.rank == 0 ? meeting_.seal(to_bytes(said.size()), 0, count_)
+    auto length = where_.rank == 0 ? meeting_->seal(to_bytes(said.size()), 0, count_)
                                    : std::string(privacy::meeting::overhead + sizeof(std::uint64_t), '\0');
     wire_.broadcast(length);
     const auto size = number_from(understood(length, 0));
     if (size > longest) throw peer_error("a message between ranks is longer than any that is sent");
     ++count_;
     auto sealed =
-        where_.rank == 0 ? meeting_.seal(said, 0, count_) : std::string(privacy::meeting::overhead + size, '\0');
+        where_.rank == 0 ? meeting_->seal(said, 0, count_) : std::string(privacy::meeting::overhead + size, '\0');
     wire_.broadcast(sealed);
     return where_.rank == 0 ? said : understood(sealed, 0);
 }
 
 std::vector<std::string> team::exchange(const std::string& said) {
     ++count_;
-    const auto lengths = wire_.gather(meeting_.seal(to_bytes(said.size()), where_.rank, count_));
+    const auto lengths = wire_.gather(meeting_->seal(to_bytes(said.size()), where_.rank, count_));
     const auto each = lengths.size() / where_.ranks;
     std::vector<std::uint64_t> sizes;
     for (std::size_t r = 0; r < where_.ranks; ++r)
@@ -76,7 +79,7 @@ std::vector<std::string> team::exchange(const std::string& said) {
     ++count_;
     auto padded = said;
     padded.resize(most, '\0');
-    const auto all = wire_.gather(meeting_.seal(padded, where_.rank, count_));
+    const auto all = wire_.gather(meeting_->seal(padded, where_.rank, count_));
     const auto length = all.size() / where_.ranks;
     std::vector<std::string> out;
     for (std::size_t r = 0; r < where_.ranks; ++r) {
@@ -99,24 +102,24 @@ void team::agree(const std::vector<std::pair<std::string, std::string>>& facts) 
 
 privacy::run_key team::share(const std::optional<privacy::run_key>& key) {
     ++count_;
-    auto sealed = key ? key->seal(meeting_, 0, count_) : std::string();
+    auto sealed = key ? key->seal(*meeting_, 0, count_) : std::string();
     auto length = sealed.size();
     wire_.broadcast({reinterpret_cast<char*>(&length), sizeof length});
     sealed.resize(std::min<std::size_t>(length, 4096));
     wire_.broadcast(sealed);
-    auto out = privacy::run_key::open(meeting_, sealed, 0, count_);
+    auto out = privacy::run_key::open(*meeting_, sealed, 0, count_);
     if (!out) throw peer_error(fmt::format("rank {}: the run key of rank 0 did not arrive whole", where_.rank));
     return *std::move(out);
 }
 
 void team::reduce(std::uint64_t seq, std::span<std::int64_t> numbers) {
-    const auto mine = meeting_.tag(numbers, seq);
-    meeting_.mask(numbers, seq, where_.rank);
+    const auto mine = meeting_->tag(numbers, seq);
+    meeting_->mask(numbers, seq, where_.rank);
     wire_.sum(numbers);
     ++count_;
-    const auto tags = wire_.gather(meeting_.seal(to_bytes(mine), where_.rank, count_));
+    const auto tags = wire_.gather(meeting_->seal(to_bytes(mine), where_.rank, count_));
     if (where_.rank != 0) return;
-    meeting_.unmask(numbers, seq, where_.ranks);
+    meeting_->unmask(numbers, seq, where_.ranks);
     const auto each = tags.size() / where_.ranks;
     std::uint64_t expected = 0;
     for (std::size_t r = 0; r < where_.ranks; ++r)
@@ -125,10 +128,29 @@ void team::reduce(std::uint64_t seq, std::span<std::int64_t> numbers) {
     constexpr auto bound = std::int64_t{1} << 60;  // what the tag tells apart
     const bool bounded =
         std::all_of(numbers.begin(), numbers.end(), [](auto number) { return number > -bound && number < bound; });
-    if (!bounded || meeting_.tag(numbers, seq) != expected)
+    if (!bounded || meeting_->tag(numbers, seq) != expected)
         throw peer_error(
             "the sum over the ranks is not the sum of what they sent; nothing of this step is used. The run can "
             "be resumed");
+}
+
+/// What rank 0 does not know better of another rank's host is where rank 0 itself is found.
+std::vector<doorstep> team::tell_port(std::uint16_t port) {
+    const auto ports = exchange(to_bytes(port));
+    const auto said = nlohmann::json::parse(broadcast(nlohmann::json(wire_.hosts()).dump()));
+    std::vector<doorstep> out;
+    for (std::size_t rank = 0; rank < where_.ranks; ++rank) {
+        const auto host = said.at(rank).get<std::string>();
+        out.push_back({host.empty() ? where_.host : host, static_cast<std::uint16_t>(number_from(ports[rank]))});
+    }
+    return out;
+}
+
+std::shared_ptr<lending> team::lend(lending::shelf shelf) {
+    auto streams = where_.launcher > 0
+                       ? inherited_mesh(where_)
+                       : meet_each(where_, secret_, [this](std::uint16_t port) { return tell_port(port); });
+    return std::make_shared<lending>(where_, meeting_, std::move(streams), std::move(shelf));
 }
 
 namespace {

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
+#include "run/ranks/handshake.hpp"
 #include "run/ranks/link.hpp"
 #include "run/ranks/processes.hpp"
 #include "run/ranks/rendezvous.hpp"
@@ -93,6 +95,22 @@ void wire::leave() {
     } catch (const peer_error&) {  // who is gone is missed no more
     }
     inside_->beats.reset();
+}
+
+std::vector<std::string> wire::hosts() const {
+    if (!inside_->first()) return {};
+    std::vector<std::string> out{""};
+    for (const auto& each : inside_->links) {
+        address from{{}, sizeof(sockaddr_storage)};
+        std::array<char, NI_MAXHOST> name{};
+        const bool known =
+            ::getpeername(each.words.get(), reinterpret_cast<sockaddr*>(&from.where), &from.length) == 0 &&
+            ::getnameinfo(from.get(), from.length, name.data(), name.size(), nullptr, 0, NI_NUMERICHOST) == 0;
+        std::string host = known ? name.data() : "";
+        if (host.starts_with("::ffff:")) host.erase(0, std::string_view("::ffff:").size());  // IPv4, as a door of both
+        out.push_back(is_here(host) ? "" : host);
+    }
+    return out;
 }
 
 void wire::broadcast(std::span<char> bytes) {

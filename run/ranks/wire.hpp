@@ -39,6 +39,9 @@ class wire {
     std::string gather(const std::string& mine);
     /// The sum modulo 2⁶⁴, on rank 0.
     void sum(std::span<std::int64_t> numbers);
+    /// On rank 0: where the others' connections come from, by rank, as numbers; empty for this machine's loopback, and
+    /// where --workers made them. Elsewhere nothing.
+    std::vector<std::string> hosts() const;
     /// Nobody will be missed from now on. Returns once all ranks have said so, or one is gone.
     void leave();
 

@@ -110,6 +110,41 @@ TEST_CASE("a run that stopped goes on over another number of ranks, to the same 
     CHECK(privacy::read_ledger(scratch / "cut/public/ledger.jsonl").charges.size() == 12);
 }
 
+TEST_CASE("ranks that share the base make the run of one that holds all of it, to the same bits") {
+    // Two units a step, on average: of three ranks at least one mostly has none.
+    for (const auto& more : std::vector<std::vector<std::string>>{
+             {}, {"train.expected_batch_size=2", "model.quantize=int8", "model.checkpoint_activations=true"}}) {
+        auto set = more;
+        set.push_back(reproducible);
+        scratch_directory scratch;
+        run_quietly(small(set), scratch / "alone");
+        set.emplace_back("model.shard=true");
+        for (const std::size_t count : {2, 3}) {
+            CAPTURE(count, more.size());
+            CHECK(run_over(count, small(set), scratch / std::to_string(count)) == quiet(count));
+            CHECK(made_by(scratch / std::to_string(count)) == made_by(scratch / "alone"));
+        }
+    }
+}
+
+TEST_CASE("a run whose ranks share the base stops and goes on over another number of them, and alone") {
+    scratch_directory scratch;
+    const auto config = small({reproducible, "model.shard=true"});
+    run_quietly(config, scratch / "alone");
+    for (const std::size_t count : {2, 1}) {
+        const auto run = scratch / std::to_string(count);
+        {
+            auto opened = create_run(config, run);
+            bench::run_plain(opened, 7);
+        }
+        if (count == 1)
+            resume_quietly(run);
+        else
+            CHECK(run_over(count, config, run, true) == quiet(count));
+        CHECK(at::equal(saved_adapter(run), saved_adapter(scratch / "alone")));
+    }
+}
+
 TEST_CASE("an audit of a run over ranks finds its canaries, resumed or not", "[full]") {
     scratch_directory scratch;
     // Fresh noise, as users have it, and so little that who was in shows: a resumed run has other streams, the same
@@ -149,6 +184,9 @@ TEST_CASE("ranks with another table, configuration or semantics are refused befo
     const auto keys = run_mixed(small(), small({"train.lr=0.0123"}));
     CHECK(keys ==
           std::vector<std::string>(2, "rank 1 has another configuration than rank 0; give every rank the same"));
+    const auto sharing = run_mixed(small(), small({"model.shard=true"}));
+    CHECK(sharing == std::vector<std::string>(
+                         2, "rank 1 has another setting of model.shard than rank 0; give every rank the same"));
     const auto published = small({"privacy.semantics=as_published", "privacy.acknowledge_no_guarantee=true"});
     CHECK(has(run_mixed(published, published).front(), "run it in one process"));
     CHECK_FALSE(std::filesystem::exists(scratch / "run"));

@@ -42,6 +42,8 @@ TEST_CASE("two workers make the adapter that one makes, and say what one says", 
     CHECK(both.err.empty());
     CHECK(c.adapter("one") == c.adapter("two"));
     CHECK(alone.out.size() == both.out.size());  // but for the directories' names
+    CHECK(c.run(small + c.at("sha") + " --workers 3 --set model.shard=true").status == 0);
+    CHECK(c.adapter("one") == c.adapter("sha"));
     const auto again = c.run(small + c.at("two") + " --workers 2");
     CHECK(again.status == 2);
     CHECK(has(again.err, "exists already"));

@@ -125,6 +125,7 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
                                             "model.dtype",
                                             "model.name",
                                             "model.quantize",
+                                            "model.shard",
                                             "lora.rank",
                                             "lora.alpha",
                                             "lora.dropout",

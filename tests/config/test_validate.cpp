@@ -200,6 +200,7 @@ TEST_CASE("train.parameters excludes what is of adapters alone") {
     CHECK(has(whole(R"(, "model": {"dtype": "bfloat16"})"), "model.dtype is \"bfloat16\""));
     CHECK(has(whole(R"(, "model": {"quantize": "int8"})"), "whose numbers no gradient moves"));
     CHECK(has(whole(R"(, "model": {"checkpoint_activations": true})"), "model.checkpoint_activations"));
+    CHECK(has(whole(R"(, "model": {"shard": true})"), "model.shard"));
     CHECK(has(whole(R"(, "privacy": {"semantics": "as_published", "acknowledge_no_guarantee": true})"),
               "leave train.parameters out"));
     CHECK(has(whole(R"(, "method": {"name": "geoclip"})"), "method.name is geoclip"));

@@ -340,6 +340,39 @@ TEST_CASE("memory of a base in blocks: their bytes and a tile for each chunk tha
                                actors::choose_lanes(demo, tiny, 16, 16).abreast * 4 * tiny.vocab * tiny.width);
 }
 
+TEST_CASE("memory of a base that ranks share: what is no layer's, a share, and four layers that are borrowed") {
+    const auto model = models::read_model_config("config/models/llama-3.2-1b");
+    auto spec = config::to_reading_spec(config::load("config/published-llama-3.2-1b-eps8.json", {"model.shard=true"}));
+    const auto layout = actors::choose_layout(spec, model);
+    const auto weights = [&](std::int64_t ranks) {
+        return actors::estimate_memory(spec, model, layout, {1000, 16, 128, 1, 1, ranks}).weights;
+    };
+    const std::int64_t of_layer = 2LL * (2 * 2048 * 2048 + 2 * 512 * 2048 + 3 * 8192 * 2048), all = 2LL * 1'235'814'400;
+    CHECK(models::count_layer_bytes(model, 2, std::nullopt) == of_layer);
+    CHECK(weights(1) == all);
+    CHECK(weights(2) == all - 4 * of_layer);  // 8 of 16 are its own
+    CHECK(weights(4) == all - 8 * of_layer);
+    CHECK(weights(5) == all - 8 * of_layer);  // some have 4 of 16
+    CHECK(weights(0) == weights(16));
+    CHECK(actors::choose_lanes(spec, model, 64, 64).abreast == 1);
+
+    const auto demo = actors::check(config::load("config/demo.json", {"model.shard=true", "data.path=synthetic:400"}));
+    CHECK(demo.least_ranks == 1);
+
+    const auto least = [&](double share_of_weights) {
+        auto large = model;  // as many layers more as make the weights so many times this machine's memory
+        large.layers = std::llround(share_of_weights * static_cast<double>(actors::find_room(spec).bytes) /
+                                    static_cast<double>(of_layer));
+        const auto adapters = actors::make_adapters(spec, large, {"q"});
+        return actors::find_least_ranks(spec, large, adapters, {1000, 16, 128, 1});
+    };
+    CHECK(least(0.3) == 1);
+    const auto twice = least(2);
+    REQUIRE(twice.has_value());
+    CHECK(*twice >= 3);
+    CHECK(*twice <= 8);
+}
+
 TEST_CASE("a run that is larger than the machine is warned of, with what would fit") {
     const auto said = [](const std::vector<std::string>& set) {
         const auto warnings =
