@@ -44,7 +44,7 @@ void stream_feed::follow_one() {
         why = failed.what();
     }
     if (why == monitor::run_reader::stopped) return;
-    if (attached) on_end_();
+    if (attached && why != monitor::run_reader::silent) on_end_();
     // That nobody is there goes without saying, and what goes on is said once.
     if (attached)
         say_(why + "; waiting for another");

@@ -15,8 +15,8 @@ namespace rldp::actors {
 /// once the display has shown the one before.
 class stream_feed {
   public:
-    /// `on_end` is called when a stream that told of a run is over, before `say` gets the sentence of it: one when the
-    /// connection changes. `pause` is the time between two attempts.
+    /// `say` gets a sentence when the connection changes. Before, where that was the end of a stream that told of a
+    /// run, `on_end` is called; one that is silent may go on. `pause` is the time between two attempts.
     stream_feed(caf::actor_system& system, display_actor display, std::unique_ptr<monitor::run_reader> from,
                 std::function<void(const std::string&)> say, std::function<void()> on_end,
                 std::chrono::milliseconds pause = std::chrono::milliseconds(200));

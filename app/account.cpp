@@ -75,22 +75,16 @@ json curve(std::span<const privacy::phase> phases, const std::vector<std::string
     return points;
 }
 
-json describe_risk(const privacy::risk_statement& risk) {
-    json best = json::array();
-    for (const auto& [wrong, right] : risk.best)
-        best.push_back({{"false_positive_rate", wrong}, {"true_positive_rate", right}});
-    return {{"best_attacks", best},
-            {"advantage", risk.advantage},
-            {"gaussian", {{"mu", json_number(risk.mu)}, {"excess", risk.excess}}}};
-}
-
 void print_risk(const privacy::risk_statement& risk) {
     say("what an attacker can tell who knows all but whether one unit was in the data\n"
         "  wrong about, of 1,000 not in it   right about, of 1,000 in it, at most\n");
-    for (const auto& [wrong, right] : risk.best) say("  {:>31g}   {:>36.4g}\n", 1000 * wrong, 1000 * right);
+    // Bounds are rounded up.
+    for (const auto& [wrong, right] : risk.best)
+        say("  {:>31g}   {:>36.2f}\n", 1000 * wrong, std::ceil(1e5 * right) / 100);
     say("  advantage {:.4g}: the largest difference of the two rates\n", risk.advantage);
     if (std::isfinite(risk.mu))
-        say("  μ {:.4g}: of a Gaussian mechanism whose attacker is nowhere worse, and by at most {:.3g} of 1,000 "
+        say("  μ {:.4g}: of a Gaussian mechanism whose attacker is no worse from 0.0001 to a half, and by at most "
+            "{:.3g} of 1,000 "
             "better\n",
             risk.mu, 1000 * risk.excess);
 }
@@ -130,7 +124,7 @@ int account_phases(const account_arguments& given) {
     std::optional<privacy::risk_statement> risk;
     if (given.risk) risk = privacy::state_risk(privacy::trade_off(phases));
     if (given.json) {
-        if (risk) out["attack_risk"] = describe_risk(*risk);
+        if (risk) out["attack_risk"] = privacy::to_object(*risk);
         say("{}\n", out.dump());
         return 0;
     }
@@ -161,7 +155,7 @@ int account_ledger(const account_arguments& given) {
                     {"policy", header.policy},       {"semantics", name_of(header.semantics)},
                     {"planned_steps", header.steps}, {"charged_steps", content.charges.size() + (content.torn ? 1 : 0)},
                     {"torn", content.torn},          {"progress", {{"is_guarantee", false}, {"epsilon", progress}}}};
-        if (risk) out["attack_risk"] = describe_risk(*risk);
+        if (risk) out["attack_risk"] = privacy::to_object(*risk);
         say("{}\n", out.dump());
         return 0;
     }

@@ -73,6 +73,17 @@ std::string memory_text(std::int64_t bytes) {
     return amount < 100 ? fmt::format("{:.1f} MiB", amount) : fmt::format("{:.1f} GiB", amount / 1024);
 }
 
+std::string time_text(double seconds) {
+    constexpr double minute = 60, hour = 3600, day = 86'400;
+    const auto round = [](double amount) {
+        return amount < 9.95 ? fmt::format("{:.2g}", amount) : fmt::format("{:.0f}", amount);
+    };
+    return seconds < 100            ? round(seconds) + " s"
+           : seconds < 100 * minute ? round(seconds / minute) + " min"
+           : seconds < 2 * day      ? round(seconds / hour) + " h"
+                                    : round(seconds / day) + " days";
+}
+
 std::string describe_exception(const std::exception& thrown) {
     if (const auto short_of = shortage(thrown))
         return fmt::format(

@@ -23,6 +23,9 @@ std::int64_t memory_there();
 /// "5.2 GiB"; less than a tenth in MiB.
 std::string memory_text(std::int64_t bytes);
 
+/// "0.032 s", "45 s", "12 min", "2.5 h", "3 days": in round figures. At least 0.
+std::string time_text(double seconds);
+
 /// One line on an exception that is not ours. Where memory ran out (std::bad_alloc, LibTorch's allocators), it says how
 /// much was asked for, as far as that is known, how much there is and what takes less. Where a CUDA device is lost,
 /// that a run can go on.

@@ -114,8 +114,8 @@ void add_inputs(std::vector<key>& keys) {
              "about a third more time, and the same numbers.")
         .add(
             "shard", &model_section::shard, yes_or_no{}, "",
-            "Each of a run's ranks (rldp run --workers, or a launcher's) holds its share of the layers and borrows the "
-            "others one ahead of their use: for bases larger than one rank's memory. The same numbers.");
+            "For bases larger than one rank's memory: each of a run's ranks (rldp run --workers, or a launcher's) holds "
+            "its share of the layers. It borrows the others, one ahead of their use. The same numbers.");
     section(
         keys, "lora.", [](auto& c) -> auto& { return c.lora; })
         .add("rank", &lora_section::rank, between(1, limits::largest_rank), "", "Rank of every adapter.")

@@ -113,22 +113,22 @@ std::optional<config::choice> choose_epsilon(config::run_config& asked, std::int
                                        looks)
             .true_positive_rate(*risk.fpr);
     };
-    // A run that is resumed has found it before, and another processor computes other last bits.
-    constexpr double tolerance = 1e-3;
-    const auto keeps = [&](double epsilon, double slack) { return attacked(epsilon) <= *risk.tpr * (1 + slack); };
+    const auto keeps = [&](double epsilon, double margin) { return attacked(epsilon) <= *risk.tpr * (1 - margin); };
     double high = asked.privacy.epsilon, low = 0;
-    if (!keeps(high, tolerance)) {
+    if (!keeps(high, 0)) {
+        // Found with room for the last bits of another processor, on which the run may be resumed.
+        constexpr double margin = 1e-5, tolerance = 2.5e-4;
         constexpr double least = 1e-4;
         low = std::min(high, std::log(*risk.tpr / *risk.fpr) / 8);
-        while (low > least && !keeps(low, 0)) low /= 4;
+        while (low > least && !keeps(low, margin)) low /= 4;
         if (low <= least)
             refuse(
                 fmt::format("privacy.risk.tpr {} beside fpr {} is kept by no ε above 1e-4 at privacy.delta {}; "
                             "allow more",
                             *risk.tpr, *risk.fpr, asked.privacy.delta));
-        for (int i = 0; i < 24 && high > low * (1 + tolerance / 4); ++i) {
+        for (int i = 0; i < 24 && high > low * (1 + tolerance); ++i) {
             const double middle = std::sqrt(low * high);
-            (keeps(middle, 0) ? low : high) = middle;
+            (keeps(middle, margin) ? low : high) = middle;
         }
         asked.privacy.epsilon = low;
     }

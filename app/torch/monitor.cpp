@@ -213,8 +213,8 @@ int watch(const monitor_arguments& given) {
     if (!given.json && !given.once) say("\n");
     if (came->was_cut() && !came->all_over())
         throw error(errc::failed,
-                    fmt::format("monitor: the run at {} is gone without having said how it ended; it was killed, and "
-                                "'rldp run --resume' goes on with it",
+                    fmt::format("monitor: the run at {} is gone without having said how it ended; it was killed, "
+                                "or the way to it was cut",
                                 given.address));
     return 0;
 }

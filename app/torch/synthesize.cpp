@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "app/commands.hpp"
+#include "app/grids/grid_command.hpp"
 #include "app/http_options.hpp"
 #include "app/words.hpp"
 #include "base/error.hpp"
@@ -29,7 +30,6 @@
 #include "run/model_files.hpp"
 #include "run/signals.hpp"
 #include "run/synthesis/synthesis.hpp"
-#include "version.hpp"
 
 namespace rldp::app {
 
@@ -55,18 +55,10 @@ actors::given_cells read_given(const std::vector<std::string>& where) {
     return out;
 }
 
-std::string describe_time(double seconds) {
-    constexpr double minute = 60, hour = 3600, day = 86'400;
-    return seconds < 2 * minute ? fmt::format("{:.0f} s", seconds)
-           : seconds < 2 * hour ? fmt::format("{:.0f} min", seconds / minute)
-           : seconds < 2 * day  ? fmt::format("{:.0f} h", seconds / hour)
-                                : fmt::format("{:.0f} days", seconds / day);
-}
-
 std::string describe_progress(const actors::synthesis_progress& made) {
     const auto left = made.seconds_left;
     return fmt::format("rows {} of {}{}", made.rows, made.of,
-                       left > 0 ? ", some " + describe_time(left) + " left" : std::string());
+                       left > 0 ? ", some " + time_text(left) + " left" : std::string());
 }
 
 /// What a call says before it takes long or much room; empty for others.
@@ -77,7 +69,7 @@ std::string describe_forecast(const actors::synthesis_forecast& of, const std::f
     const auto free = std::filesystem::space(std::filesystem::absolute(out).parent_path(), unknown).available;
     return fmt::format(
         "{} more rows take some {} here, and some {} twice, in {} and until that is whole beside it{}", of.rows,
-        describe_time(of.seconds), memory_text(static_cast<std::int64_t>(of.bytes)), out.filename().string(),
+        time_text(of.seconds), memory_text(static_cast<std::int64_t>(of.bytes)), out.filename().string(),
         unknown ? std::string() : fmt::format("; {} are free there", memory_text(static_cast<std::int64_t>(free))));
 }
 
@@ -161,13 +153,10 @@ void print_result(const synthesize_arguments& given, const actors::synthesis_res
     }
 }
 
-/// The rows that came last, for browsers.
+/// The rows that came last, to browsers.
 class shown_rows {
   public:
-    shown_rows(const monitor::http_options& where, const std::filesystem::path& run)
-        : server_(monitor::to_dashboard_config(where), {eval::run_at(run).root}, RLDP_VERSION) {
-        say(stderr, "dashboard: {}\n", server_.address());
-    }
+    explicit shown_rows(monitor::http_server& server) : server_(server) {}
     void operator()(const actors::kept_rows& now) {
         constexpr std::size_t most = 16;
         last_.insert(last_.end(), now.rows.begin(), now.rows.end());
@@ -176,7 +165,7 @@ class shown_rows {
     }
 
   private:
-    monitor::http_server server_;
+    monitor::http_server& server_;
     std::vector<std::vector<std::string>> last_;
 };
 
@@ -197,8 +186,9 @@ actors::synthesis_result make_rows(const actors::synthesis_request& asked, const
         say(stderr, "{}\n", said);
         return true;
     };
+    const auto server = show_dashboard(dashboard, eval::run_at(asked.run).root);
     std::optional<shown_rows> shown;
-    if (!dashboard.address.empty()) shown.emplace(dashboard, asked.run);
+    if (server) shown.emplace(*server);
     return actors::synthesize(
         asked, {.loading = monitor::loading_line(),
                 .progress =

@@ -17,12 +17,6 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-std::string duration_in_words(double seconds) {
-    if (seconds < 90) return fmt::format("{:.0f} s", seconds);
-    if (seconds < 5400) return fmt::format("{:.0f} min", seconds / 60);
-    return fmt::format("{:.1f} h", seconds / 3600);
-}
-
 // Columns are counted as characters: every byte but UTF-8's continuations begins one.
 std::string cut(const std::string& line, std::size_t width) {
     std::size_t columns = 0;
@@ -63,7 +57,7 @@ std::string progress_line(const grid_tally& tally, const std::vector<cell_progre
                           std::optional<double> left, std::size_t width) {
     auto line = fmt::format("{}/{} cells", tally.over(), tally.of());
     if (tally.failed() > 0) line += fmt::format(", {} failed", tally.failed());
-    if (left) line += fmt::format(" · about {} left", duration_in_words(*left));
+    if (left) line += fmt::format(" · about {} left", time_text(*left));
     for (const auto& one : running) line += fmt::format(" · {} {:.0f} %", one.id, 100 * one.fraction);
     return cut(line, width);
 }

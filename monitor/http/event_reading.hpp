@@ -45,7 +45,7 @@ class event_reading {
     void expect_something() { boost::beast::get_lowest_layer(stream_).expires_after(silence_); }
     void end_by(error_code failed) {
         end(failed == boost::asio::error::connection_refused ? run_reader::nobody
-            : failed == boost::beast::error::timeout         ? "the run fell silent"
+            : failed == boost::beast::error::timeout         ? run_reader::silent
                                                              : "the connection was lost (" + failed.message() + ")");
     }
     const std::string& ended() const { return ended_; }

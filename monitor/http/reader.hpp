@@ -47,8 +47,9 @@ class run_reader {
     /// Ends this follow() and all later ones. From any thread.
     void stop();
 
-    /// What follow() answers where nobody listens, and after stop().
+    /// What follow() answers where nobody listens, where what listens says nothing any more, and after stop().
     static constexpr const char* nobody = "no run is there";
+    static constexpr const char* silent = "the run fell silent";
     static constexpr const char* stopped = "stopped";
 
   private:

@@ -9,8 +9,8 @@
 
 namespace rldp::privacy {
 
-/// A Gaussian mechanism whose attacker is at least as good at every false-positive rate from `least_rate` on, and by
-/// how much of the true-positive rate he is better at most.
+/// A Gaussian mechanism whose attacker is at least as good at 65 false-positive rates from `least_rate` to a half,
+/// evenly in their logarithm, and by how much of the true-positive rate he is better at most there.
 struct gaussian_cover {
     double mu, excess;
 };
@@ -19,8 +19,6 @@ struct gaussian_cover {
 /// neighbours he has to recognise.
 class trade_off {
   public:
-    /// Nobody learns anything.
-    trade_off() = default;
     /// Of a composition of Poisson-subsampled Gaussians, with δ that other things add (padding, a broken assumption).
     /// Errors: bad_input as accountant::epsilon; an additive δ outside [0, 1].
     explicit trade_off(std::span<const phase> phases, double additive_delta = 0);

@@ -77,27 +77,6 @@ json to_object(const contract& c, int version) {
     return out;
 }
 
-json to_object(const risk_statement& risk) {
-    json best = json::array();
-    for (const auto& [wrong, right] : risk.best)
-        best.push_back({{"false_positive_rate", wrong}, {"true_positive_rate", right}});
-    const bool covered = std::isfinite(risk.mu);
-    return {{"best_attacks", std::move(best)},
-            {"advantage", risk.advantage},
-            {"gaussian_mu", covered ? json(risk.mu) : json(nullptr)},
-            {"gaussian_excess", risk.excess}};
-}
-
-risk_statement risk_from(const json& in) {
-    risk_statement out;
-    for (const auto& one : in.at("best_attacks"))
-        out.best.push_back({one.at("false_positive_rate").get<double>(), one.at("true_positive_rate").get<double>()});
-    in.at("advantage").get_to(out.advantage);
-    out.mu = real_or_none(in.at("gaussian_mu")).value_or(std::numeric_limits<double>::infinity());
-    in.at("gaussian_excess").get_to(out.excess);
-    return out;
-}
-
 contract contract_from(const json& in, int version) {
     contract c;
     c.voids = in.at("no_guarantee_because").get<std::vector<std::string>>();

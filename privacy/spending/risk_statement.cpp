@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "privacy/spending/policy.hpp"
@@ -58,6 +60,29 @@ risk_statement state_risk(const trade_off& curve) {
     const auto cover = curve.cover();
     out.mu = cover.mu;
     out.excess = cover.excess;
+    return out;
+}
+
+nlohmann::json to_object(const risk_statement& risk) {
+    using nlohmann::json;
+    json best = json::array();
+    for (const auto& [wrong, right] : risk.best)
+        best.push_back({{"false_positive_rate", wrong}, {"true_positive_rate", right}});
+    const bool covered = std::isfinite(risk.mu);
+    return {{"best_attacks", std::move(best)},
+            {"advantage", risk.advantage},
+            {"gaussian_mu", covered ? json(risk.mu) : json(nullptr)},
+            {"gaussian_excess", risk.excess}};
+}
+
+risk_statement risk_from(const nlohmann::json& in) {
+    risk_statement out;
+    for (const auto& one : in.at("best_attacks"))
+        out.best.push_back({one.at("false_positive_rate").get<double>(), one.at("true_positive_rate").get<double>()});
+    in.at("advantage").get_to(out.advantage);
+    const auto& mu = in.at("gaussian_mu");
+    out.mu = mu.is_null() ? std::numeric_limits<double>::infinity() : mu.get<double>();
+    in.at("gaussian_excess").get_to(out.excess);
     return out;
 }
 

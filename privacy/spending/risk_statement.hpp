@@ -1,6 +1,8 @@
 #pragma once
 // What a run's promise means to an attacker, in numbers that a certificate states and anybody can compute again
 // (docs/privacy.md §17).
+#include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <vector>
 
 #include "privacy/accounting/risk.hpp"
@@ -15,7 +17,7 @@ struct risk_statement {
     };
     std::vector<attack> best;  ///< at shown_rates
     double advantage = 0;
-    double mu = 0;      ///< of the Gaussian mechanism whose attacker is nowhere worse; +inf: there is none
+    double mu = 0;      ///< of a Gaussian mechanism that covers the curve; +inf: none does
     double excess = 0;  ///< by how much of the true-positive rate he is better at most
 
     bool operator==(const risk_statement&) const = default;
@@ -28,6 +30,11 @@ trade_off find_trade_off(std::span<const phase> committed, double epsilon, doubl
 /// Of whatever a header of these numbers releases. Errors: bad_input unless the header guarantees something.
 trade_off find_trade_off(const ledger_header& header);
 risk_statement state_risk(const trade_off& curve);
+
+/// As certificates and programs read it: best_attacks, advantage, gaussian_mu (null: there is none), gaussian_excess.
+nlohmann::json to_object(const risk_statement& risk);
+/// Errors: nlohmann's, for anything else.
+risk_statement risk_from(const nlohmann::json& in);
 
 /// Errors: bad_input where `claimed` says that an attacker can do less than these numbers allow, or clearly more.
 void check_risk(const risk_statement& claimed, const ledger_header& header);

@@ -248,8 +248,8 @@ class Model(Section):
     """Keeps only the input of each layer for the backward pass and computes the rest again: less memory for about a
     third more time, and the same numbers. Default: false."""
     shard: bool | None = None
-    """Each of a run's ranks (rldp run --workers, or a launcher's) holds its share of the layers and borrows the others
-    one ahead of their use: for bases larger than one rank's memory. The same numbers. Default: false."""
+    """For bases larger than one rank's memory: each of a run's ranks (rldp run --workers, or a launcher's) holds its
+    share of the layers. It borrows the others, one ahead of their use. The same numbers. Default: false."""
 
 
 @dataclass

@@ -28,6 +28,7 @@
 #include "privacy/keys/digest.hpp"
 #include "run/artifacts/run_directory.hpp"
 #include "run/synthesis/free_texts.hpp"
+#include "run/synthesis/row_desk.hpp"
 #include "run/synthesis/row_walk.hpp"
 #include "run/synthesis/waiting_rows.hpp"
 
@@ -201,66 +202,6 @@ std::unique_ptr<plan_source> make_plans(row_planner& planner, const synthesis_re
     if (asked.like) return std::make_unique<plans_like>(planner, asked);
     return std::make_unique<equal_plans>(planner, asked);
 }
-
-/// Numbers rows for several threads, and puts those that are whole into order.
-class row_desk {
-  public:
-    row_desk(std::int64_t rows, const std::vector<std::string>& columns, waiting_rows& waiting,
-             const synthesis_hooks& hooks)
-        : rows_(rows), columns_(columns), waiting_(waiting), hooks_(hooks), begun_with_(waiting.rows()) {
-        next_ = written_ = static_cast<std::uint64_t>(begun_with_);
-    }
-
-    void open_up_to(std::int64_t rows) {
-        const std::scoped_lock lock(mutex_);
-        open_ = rows;
-        began_ = clock::now();
-        timed_from_ = made_;
-    }
-    std::optional<std::uint64_t> claim() {
-        const std::scoped_lock lock(mutex_);
-        return static_cast<std::int64_t>(next_) < open_ ? std::optional(next_++) : std::nullopt;
-    }
-    void take(std::uint64_t number, std::vector<std::string> cells) {
-        using namespace std::chrono_literals;
-        constexpr std::size_t enough = 1000;
-        const std::scoped_lock lock(mutex_);
-        ready_.emplace(number, std::move(cells));
-        ++made_;
-        if (ready_.size() >= enough || clock::now() - flushed_ > 1s) write();
-        const std::chrono::duration<double> spent = clock::now() - began_;
-        const auto there = begun_with_ + made_;
-        const auto left = static_cast<double>(rows_ - there) * spent.count() / static_cast<double>(made_ - timed_from_);
-        hooks_.progress({.rows = there, .of = rows_, .seconds_left = spent > 2s ? left : 0});
-    }
-    /// Of rows that are whole all those before which none is missing.
-    void flush() {
-        const std::scoped_lock lock(mutex_);
-        write();
-    }
-
-  private:
-    using clock = std::chrono::steady_clock;
-
-    void write() {
-        std::vector<std::vector<std::string>> rows;
-        for (auto at = ready_.begin(); at != ready_.end() && at->first == written_; at = ready_.erase(at), ++written_)
-            rows.push_back(std::move(at->second));
-        flushed_ = clock::now();
-        if (rows.empty()) return;
-        waiting_.add(rows);
-        hooks_.kept({.columns = columns_, .rows = rows, .there = waiting_.rows(), .of = rows_});
-    }
-    std::int64_t rows_, open_ = 0;  ///< all, and how many may be given out by now
-    const std::vector<std::string>& columns_;
-    waiting_rows& waiting_;
-    const synthesis_hooks& hooks_;
-    std::int64_t begun_with_, made_ = 0, timed_from_ = 0;
-    std::mutex mutex_;
-    std::uint64_t next_ = 0, written_ = 0;
-    std::map<std::uint64_t, std::vector<std::string>> ready_;
-    clock::time_point began_ = clock::now(), flushed_ = began_;
-};
 
 std::string describe_dependence(const synthesis_request& asked, const public_run& run, const std::string& base) {
     return json{{"run", read_file(eval::run_at(asked.run).config())},

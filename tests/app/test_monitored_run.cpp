@@ -38,6 +38,36 @@ void attack(std::uint16_t port) {
         }
 }
 
+/// A run that lasts until it is ended, and `rldp monitor --until-end` of it: how long a short one can be watched
+/// depends on the machine.
+struct long_watch {
+    const scratch_directory scratch, other;
+    const std::string address = "127.0.0.1:" + std::to_string(free_port());
+    child run;
+    answer watched;
+    std::thread watching;
+
+    long_watch()
+        : run({"run", "config/demo.json", "--quiet", "--monitor", address, "--out", (scratch.path() / "run").string(),
+               "--set", "train.steps=1000000", "--set", "train.expected_batch_size=8", "--set", "train.eval_records=8",
+               "--set", "data.path=synthetic:300", "--set", "privacy.book=none"},
+              scratch.path() / "said"),
+          watching([this] {
+              watched = rldp_says("monitor " + address + " --until-end --json --timeout 600", other.path());
+          }) {}
+    std::string said() const { return read_file(scratch.path() / "said"); }
+    /// Until the monitor has printed `part`, or the run is over.
+    void wait_for(const std::string& part) const {
+        const auto seen = other.path() / "stdout";
+        while (!std::filesystem::exists(seen) || !has(read_file(seen), part))
+            if (run.ends_within(std::chrono::milliseconds(2))) break;
+    }
+    const answer& end() {
+        watching.join();
+        return watched;
+    }
+};
+
 }  // namespace
 
 TEST_CASE("a run is watched to its end, whatever strangers send to its port") {
@@ -74,55 +104,32 @@ TEST_CASE("a run is watched to its end, whatever strangers send to its port") {
 }
 
 TEST_CASE("rldp monitor ends with the run, as JSON for programs, or gives up in time") {
-    const scratch_directory scratch, other;
-    const auto address = "127.0.0.1:" + std::to_string(free_port());
-    ::setenv("RLDP_BOOKS", (scratch.path() / "books").c_str(), 1);
-    // The run lasts until it was seen to run (before, a signal cuts it): how long a short one can be watched depends on
-    // the machine.
-    child run({"run", "config/demo.json", "--quiet", "--monitor", address, "--out", (scratch.path() / "run").string(),
-               "--set", "train.steps=1000000", "--set", "train.expected_batch_size=8", "--set", "train.eval_records=8",
-               "--set", "data.path=synthetic:300"},
-              scratch.path() / "said");
-    answer watched;
-    std::thread watching(
-        [&] { watched = rldp_says("monitor " + address + " --until-end --json --timeout 600", other.path()); });
-    const auto seen = other.path() / "stdout";
-    while (!std::filesystem::exists(seen) || !has(read_file(seen), R"("running")"))
-        if (run.ends_within(std::chrono::milliseconds(2))) break;
-    ::kill(run.id(), SIGINT);
-    CAPTURE(read_file(scratch.path() / "said"));
-    CHECK(run.wait() == 128 + SIGINT);
-    watching.join();
+    long_watch both;
+    both.wait_for(R"("running")");  // before, a signal cuts it
+    ::kill(both.run.id(), SIGINT);
+    CAPTURE(both.said());
+    CHECK(both.run.wait() == 128 + SIGINT);
+    const auto& watched = both.end();
+    const auto& address = both.address;
     INFO(watched.err);
     REQUIRE(watched.status == 0);
     const auto begin = watched.out.rfind('\n', watched.out.size() - 2) + 1;  // npos + 1 is the beginning
     const auto last = monitor::parse_row(watched.out.substr(begin, watched.out.size() - begin - 1));
     CHECK(last.state == "interrupted");
     CHECK(last.steps == 1'000'000);
-    const auto nobody = rldp_says("monitor " + address + " --once --timeout 0.3", other.path());
+    const auto nobody = rldp_says("monitor " + address + " --once --timeout 0.3", both.other.path());
     CHECK(nobody.status == 1);
     CHECK(has(nobody.err, "nothing came from " + address + " for 0.3 s"));
     CHECK(nobody.out.empty());
 }
 
 TEST_CASE("rldp monitor does not wait for the end of a run that was killed") {
-    const scratch_directory scratch, other;
-    const auto address = "127.0.0.1:" + std::to_string(free_port());
-    ::setenv("RLDP_BOOKS", (scratch.path() / "books").c_str(), 1);
-    child run({"run", "config/demo.json", "--quiet", "--monitor", address, "--out", (scratch.path() / "run").string(),
-               "--set", "train.steps=1000000", "--set", "train.expected_batch_size=8", "--set", "train.eval_records=8",
-               "--set", "data.path=synthetic:300"},
-              scratch.path() / "said");
-    answer watched;
-    std::thread watching(
-        [&] { watched = rldp_says("monitor " + address + " --until-end --json --timeout 600", other.path()); });
-    const auto seen = other.path() / "stdout";
-    while (!std::filesystem::exists(seen) || std::filesystem::file_size(seen) == 0)
-        if (run.ends_within(std::chrono::milliseconds(2))) break;
-    CHECK(run.kill());
-    watching.join();
+    long_watch both;
+    both.wait_for("{");
+    CHECK(both.run.kill());
+    const auto& watched = both.end();
     CHECK(watched.status == 1);
-    CHECK(has(watched.err, "monitor: the run at " + address + " is gone without having said how it ended"));
+    CHECK(has(watched.err, "monitor: the run at " + both.address + " is gone without having said how it ended"));
     CHECK_FALSE(has(watched.err, "waiting for another"));
 }
 
