@@ -112,10 +112,10 @@ void add_inputs(std::vector<key>& keys) {
         .add("checkpoint_activations", &model_section::checkpoint_activations, yes_or_no{}, "",
              "Keeps only the input of each layer for the backward pass and computes the rest again: less memory for "
              "about a third more time, and the same numbers.")
-        .add(
-            "shard", &model_section::shard, yes_or_no{}, "",
-            "For bases larger than one rank's memory: each of a run's ranks (rldp run --workers, or a launcher's) holds "
-            "its share of the layers. It borrows the others, one ahead of their use. The same numbers.");
+        .add("shard", &model_section::shard, yes_or_no{}, "",
+             "For bases larger than one rank's memory: each of a run's ranks (rldp run --workers, or a launcher's) "
+             "holds "
+             "its share of the layers. It borrows the others, one ahead of their use. The same numbers.");
     section(
         keys, "lora.", [](auto& c) -> auto& { return c.lora; })
         .add("rank", &lora_section::rank, between(1, limits::largest_rank), "", "Rank of every adapter.")

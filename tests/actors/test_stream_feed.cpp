@@ -9,7 +9,9 @@
 #include "actors/threads.hpp"
 #include "monitor/http/reader.hpp"
 #include "monitor/http/server.hpp"
+#include "monitor/view/run_view.hpp"
 #include "tests/catch.hpp"
+#include "tests/monitor/peer.hpp"
 
 using namespace rldp;
 using namespace rldp::actors;
@@ -83,6 +85,29 @@ TEST_CASE("a monitor attaches to a run, hears its end and attaches to the next o
     REQUIRE(all.size() == 7);  // that nobody was there between the two went without saying
     CHECK(all[5] == "attached to run second");
     CHECK(all[6] == "second 7");
+}
+
+TEST_CASE("a run that falls silent is not over") {
+    system_config configuration;
+    caf::actor_system system(configuration);
+    said lines;
+    const testing::fake_server silent([](testing::peer& other) {
+        other.read_until("\r\n\r\n");
+        other.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: " +
+                   monitor::to_row(make_view("stopped", 3)) + "\n\n");
+        other.read_rest();
+    });
+    const auto display = system.spawn(make_fed_display, show([](const run_view&) {}));
+    {
+        auto reader = std::make_unique<monitor::run_reader>(
+            monitor::parse_place("127.0.0.1:" + std::to_string(silent.port())), std::chrono::milliseconds(50));
+        const stream_feed feed(
+            system, display, std::move(reader), [&](const std::string& line) { lines(line); }, [&] { lines("over"); },
+            std::chrono::hours(1));
+        CHECK(lines.first(2) ==
+              std::vector<std::string>{"attached to run stopped", "the run fell silent; waiting for another"});
+    }
+    caf::anon_send_exit(display, caf::exit_reason::user_shutdown);
 }
 
 TEST_CASE("a monitor that waits for a run can be ended") {

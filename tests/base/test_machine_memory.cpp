@@ -57,6 +57,15 @@ TEST_CASE("of any other exception the first line is told") {
     CHECK(describe_exception(std::runtime_error("you tried to allocate 5 bytes")) == "you tried to allocate 5 bytes");
 }
 
+TEST_CASE("a time is told in round figures") {
+    CHECK(time_text(0.0321) == "0.032 s");
+    CHECK(time_text(99.6) == "100 s");
+    CHECK(time_text(754) == "13 min");
+    CHECK(time_text(9000) == "2.5 h");
+    CHECK(time_text(93'600) == "26 h");
+    CHECK(time_text(300'000) == "3.5 days");
+}
+
 TEST_CASE("memory is counted in bytes, and in GiB for people") {
     CHECK(rldp::memory_text(std::int64_t{3} << 29) == "1.5 GiB");
     const auto there = rldp::memory_there();
