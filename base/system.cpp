@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <ctime>
@@ -58,6 +59,12 @@ std::optional<std::string> shortage(const std::exception& thrown) {
 }
 
 }  // namespace
+
+std::string machine_name() {
+    std::array<char, 256> name{};
+    ::gethostname(name.data(), name.size() - 1);
+    return name.data();
+}
 
 std::int64_t memory_there() {
     auto out = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));

@@ -15,7 +15,10 @@
 
 namespace rldp {
 
-// Memory. How much there is, and what to say when there is not enough.
+// Machine. What it is called, how much memory there is, and what to say when there is not enough.
+
+/// What this machine calls itself; empty where it says nothing.
+std::string machine_name();
 
 /// Bytes that this machine has, or that the control group of this process may use where that is less.
 std::int64_t memory_there();

@@ -123,7 +123,9 @@ struct model_section {
     precision dtype = precision::float32;        ///< of the frozen base, or of products with it
     quantization quantize = quantization::none;  ///< of its linear modules
     bool checkpoint_activations = false;
-    bool shard = false;  ///< the ranks of a run share its layers
+    std::optional<bool> shard;  ///< the ranks of a run share its layers; open: where one could not hold them all
+
+    bool shares() const { return shard.value_or(false); }
 };
 
 struct lora_section {

@@ -115,7 +115,8 @@ void add_inputs(std::vector<key>& keys) {
         .add("shard", &model_section::shard, yes_or_no{}, "",
              "For bases larger than one rank's memory: each of a run's ranks (rldp run --workers, or a launcher's) "
              "holds "
-             "its share of the layers. It borrows the others, one ahead of their use. The same numbers.");
+             "its share of the layers. It borrows the others, one ahead of their use. The same numbers.",
+             "chosen: true where a rank could not hold all of them");
     section(
         keys, "lora.", [](auto& c) -> auto& { return c.lora; })
         .add("rank", &lora_section::rank, between(1, limits::largest_rank), "", "Rank of every adapter.")

@@ -134,7 +134,7 @@ finding whole(const run_config& config) {
     if (config.model.checkpoint_activations)
         return "model.checkpoint_activations keeps less than the gradients of train.parameters are made of; leave it "
                "out, and lower train.micro_batch";
-    if (config.model.shard)
+    if (config.model.shares())
         return "model.shard spreads a frozen base over ranks, and train.parameters moves its numbers; leave one of "
                "them "
                "out";

@@ -1,14 +1,12 @@
 #include "run/cached_corpus.hpp"
 
-#include <unistd.h>
-
-#include <array>
 #include <functional>
 #include <string_view>
 #include <system_error>
 
 #include "base/directories.hpp"
 #include "base/error.hpp"
+#include "base/system.hpp"
 #include "version.hpp"
 
 namespace rldp::actors {
@@ -23,9 +21,7 @@ bool keeps_nothing(const config::data_section& data) {
 /// Six letters that follow from its name: on a file system that machines share each has a place of its own, for their
 /// locks may not hold each other.
 std::string letters_of_machine() {
-    std::array<char, 256> name{};
-    ::gethostname(name.data(), name.size() - 1);
-    auto value = std::hash<std::string_view>()(name.data());
+    auto value = std::hash<std::string>()(machine_name());
     std::string out;
     for (; out.size() < 6; value /= 26) out += static_cast<char>('a' + value % 26);
     return out;

@@ -323,9 +323,9 @@ run_model load_model(const config::reading_spec& spec, const model_reading& how)
                                           .digest = how.identify && !known,
                                           .known_good = known,
                                           .tell = how.tell};
-    const bool shared = spec.model.shard && how.team && how.team->ranks() > 1;
+    const bool shared = spec.model.shares() && how.team && how.team->ranks() > 1;
     auto read = shared ? load_shared(directory, described, dtype, device, reading, *how.team)
-                : spec.model.shard && how.in_passing
+                : spec.model.shares() && how.in_passing
                     ? load_in_passing(directory, described, dtype, device, reading)
                     : models::load_weights(directory, described, dtype, device, reading);
     out.weights.digest = known && !shared ? how.known->digest : read.digest;

@@ -122,7 +122,7 @@ std::int64_t count_shared_bytes(const models::model_config& model, std::int64_t 
 lanes choose_lanes(const config::reading_spec& spec, const models::model_config& model,
                    std::int64_t expected_batch_size, std::int64_t micro_batch) {
     auto out = choose_free_lanes(spec, model, expected_batch_size, micro_batch);
-    if (!spec.model.shard) return out;
+    if (!spec.model.shares()) return out;
     // Passes side by side would each hold and borrow layers of their own.
     if (!models::is_narrow(model)) out.threads *= out.abreast;
     out.abreast = 1;
@@ -150,7 +150,7 @@ memory_need estimate_memory(const config::reading_spec& spec, const models::mode
 
     const auto quantize = models::to_block_type(spec.model.quantize);
     out.weights = models::count_weight_bytes(model, std::llround(bytes), quantize);
-    if (spec.model.shard)
+    if (spec.model.shares())
         out.weights =
             count_shared_bytes(model, out.weights, models::count_layer_bytes(model, std::llround(bytes), quantize),
                                work.ranks == 0 ? model.layers : work.ranks);
@@ -209,6 +209,14 @@ std::optional<std::int64_t> find_least_ranks(const config::reading_spec& spec, c
     for (work.ranks = 1; work.ranks <= model.layers; ++work.ranks)
         if (static_cast<double>(estimate_memory(spec, model, layout, work).total()) <= most) return work.ranks;
     return std::nullopt;
+}
+
+bool holds_whole_base(config::reading_spec spec, const models::model_config& model, std::int64_t ranks_here) {
+    spec.model.shard = false;
+    const workload least{.expected_batch_size = 1, .max_tokens = token_limit(spec, model), .micro_batch = 1};
+    const auto need = estimate_memory(spec, model, choose_layout(spec, model), least).total();
+    const auto room = share_of_room * static_cast<double>(find_room(spec).bytes);
+    return static_cast<double>(need) * static_cast<double>(spec.on_cpu() ? ranks_here : 1) <= room;
 }
 
 memory_room find_room(const config::reading_spec& spec) {

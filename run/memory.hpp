@@ -55,6 +55,10 @@ struct memory_room {
 /// Errors: models::find_card's.
 memory_room find_room(const config::reading_spec& spec);
 
+/// Whether one of so many ranks of this machine can hold the whole base: beside a step of one record a pass a quarter
+/// of its share of the machine's memory, or of its own device's, stays free. Open lora.targets count as chosen.
+bool holds_whole_base(config::reading_spec spec, const models::model_config& model, std::int64_t ranks_here);
+
 /// With model.shard the fewest ranks, each with such memory as is here, of which each holds its share and what its
 /// steps need, a quarter left free; nothing where no number does.
 std::optional<std::int64_t> find_least_ranks(const config::reading_spec& spec, const models::model_config& model,

@@ -87,11 +87,25 @@ privacy::spending_plan privacy_plan(const config::run_spec& spec) {
 
 std::string advise_sharing(config::reading_spec spec, const workload& work, const models::model_config& model,
                            const models::lora_layout& layout) {
-    if (spec.model.shard || spec.trains_base()) return {};
+    if (spec.model.shares() || spec.trains_base()) return {};
     spec.model.shard = true;
     const auto ranks = find_least_ranks(spec, model, layout, work);
     if (!ranks) return {};
     return fmt::format("; or share the base: with model.shard {} ranks hold it, each with such memory", *ranks);
+}
+
+/// model.shard, where it is open and one process could not hold the base, but ranks can.
+std::optional<config::choice> propose_sharing(config::run_config& config, const models::model_config& model) {
+    auto spec = config::to_reading_spec(config);
+    if (spec.model.shard || spec.trains_base() || holds_whole_base(spec, model, 1)) return {};
+    spec.model.shard = true;
+    const workload least{.expected_batch_size = 1, .max_tokens = token_limit(spec, model), .micro_batch = 1};
+    if (!find_least_ranks(spec, model, choose_layout(spec, model), least)) return {};
+    config.model.shard = true;
+    return config::choice{"model.shard", "true",
+                          find_room(spec).owner +
+                              " could not hold the base and leave a quarter of its memory free; "
+                              "several ranks can (docs/cluster.md)"};
 }
 
 /// Padding is asked for to hide the draw; a machine that then runs out of memory would show it after all.
@@ -274,7 +288,7 @@ run_plan plan_run(const config::run_spec& spec, const models::model_config& mode
                   .micro_batch = spec.train.micro_batch,
                   .noise_bands = spec.privacy.bands,
                   .ranks = 0};
-    if (spec.model.shard) out.least_ranks = find_least_ranks(spec, model, layout, work);
+    if (spec.model.shares()) out.least_ranks = find_least_ranks(spec, model, layout, work);
     work.ranks = out.least_ranks.value_or(0);
     out.memory = estimate_memory(spec, model, layout, work);
     out.max_records_per_unit = spec.records_per_unit;
@@ -326,14 +340,17 @@ run_plan plan_run(const config::run_spec& spec, const models::model_config& mode
     return out;
 }
 
-run_plan check(const config::run_config& config, const checking& how) {
-    const auto reading = config::to_reading_spec(config);
-    const auto& path = reading.model.path;
+run_plan check(config::run_config config, const checking& how) {
+    auto reading = config::to_reading_spec(config);
+    const auto path = reading.model.path;
     const auto model = models::read_model(path);
+    const auto sharing = propose_sharing(config, model);
+    if (sharing) reading = config::to_reading_spec(config);
     check_quantization(reading, model);
     const auto layout = choose_layout(reading, model);
     const auto card = models::find_card(resolve_device(reading), "device");
-    const auto make_plan = [&](const config::run_spec& spec) {
+    const auto make_plan = [&](config::run_spec spec) {
+        if (sharing) spec.choices.insert(spec.choices.begin(), *sharing);
         auto out = plan_run(spec, model, layout);
         if (card) warn_of_others(*card, out);
         return out;

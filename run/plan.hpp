@@ -129,7 +129,7 @@ struct checking {
 
 /// `rldp check`: reads what a run will read. The weights may be absent where privacy.population is declared; a warning
 /// says what a run will need. Errors: as load_data, load_model, plan_run.
-run_plan check(const config::run_config& config, const checking& how = {});
+run_plan check(config::run_config config, const checking& how = {});
 
 /// With `counts` the private counts too, if there are any.
 std::string to_json(const run_plan& plan, bool counts);

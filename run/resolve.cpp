@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/system.hpp"
 #include "config/methods.hpp"
 #include "privacy/accounting/bands.hpp"
 #include "privacy/accounting/pld/pld.hpp"
@@ -162,6 +164,24 @@ config::adapted_model describe_adapted(const config::run_config& config, const m
     };
     out.queries_and_values = adapted(*config.lora.targets) == adapted({"q", "v"});
     return out;
+}
+
+std::optional<config::choice> choose_sharing(config::run_config& asked, const models::model_config& model,
+                                             ranks::team& team, const std::function<bool(std::int64_t)>& holds) {
+    auto& shard = asked.model.shard;
+    // Ranks of which some share their base and others don't would not understand each other while they read it.
+    team.agree({{"setting of model.shard", !shard ? "open" : *shard ? "true" : "false"}});
+    if (shard || asked.train.trains_base() || static_cast<std::int64_t>(team.ranks()) > model.layers) return {};
+    const auto machine = machine_name();
+    const auto machines = team.exchange(machine);
+    const auto here = std::count(machines.begin(), machines.end(), machine);
+    const auto held = team.exchange(holds(here) ? "whole" : "shared");
+    const auto short_of = std::find(held.begin(), held.end(), "shared");
+    if (short_of == held.end()) return {};
+    shard = true;
+    return config::choice{"model.shard", "true",
+                          fmt::format("rank {} could not hold the whole base and leave a quarter of its memory free",
+                                      short_of - held.begin())};
 }
 
 config::run_spec resolve(config::run_config asked, std::int64_t units, const models::model_config& model) {

@@ -2,16 +2,25 @@
 // From a configuration as it is written to one that can be run, once the training units are counted and the model is
 // described.
 #include <cstdint>
+#include <functional>
+#include <optional>
 
 #include "config/open_keys.hpp"
 #include "config/spec.hpp"
 #include "models/architecture/model_config.hpp"
+#include "run/ranks/team.hpp"
 
 namespace rldp::actors {
 
 /// By what a learning rate is chosen. Open lora.targets count as every linear module. Errors: bad_input for a word of
 /// them that matches nothing.
 config::adapted_model describe_adapted(const config::run_config& config, const models::model_config& model);
+
+/// model.shard of a run over ranks, where it is open: true where one of them can't hold the whole base, which `holds`
+/// tells of this one, given how many ranks its machine has. All ranks call it, and choose the same. Errors: bad_input
+/// where their settings differ.
+std::optional<config::choice> choose_sharing(config::run_config& asked, const models::model_config& model,
+                                             ranks::team& team, const std::function<bool(std::int64_t)>& holds);
 
 /// Chooses what the configuration leaves open, for `units` training units, which are N where none is declared. Errors:
 /// bad_input for q > 1, no steps, or more than a run may have, for an rl.interval that rl.controller was not prepared

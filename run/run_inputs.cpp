@@ -7,6 +7,7 @@
 #include "privacy/keys/digest.hpp"
 #include "run/audit_evidence.hpp"
 #include "run/cached_corpus.hpp"
+#include "run/memory.hpp"
 #include "run/resolve.hpp"
 #include "run/step_gradients.hpp"
 #include "run/test_hooks.hpp"
@@ -14,12 +15,17 @@
 
 namespace rldp::actors {
 
-run_inputs load_run_inputs(const config::run_config& asked, const public_training& teach, cached_corpus* kept,
+run_inputs load_run_inputs(config::run_config asked, const public_training& teach, cached_corpus* kept,
                            const model_reading& reading) {
+    std::optional<config::choice> sharing;
+    if (reading.team) {
+        const auto before = config::to_reading_spec(asked);
+        const auto model = models::read_model(before.model.path);
+        sharing = choose_sharing(asked, model, *reading.team,
+                                 [&](std::int64_t here) { return holds_whole_base(before, model, here); });
+    }
     const auto reading_spec = config::to_reading_spec(asked);
     run_inputs out;
-    // Ranks of which some share their base and others don't would not understand each other while they read it.
-    if (reading.team) reading.team->agree({{"setting of model.shard", reading_spec.model.shard ? "true" : "false"}});
     out.model = load_model(reading_spec, reading);
     check_gradients(out.model, reading_spec.model.path);
     const auto& described = out.model.base->config();
@@ -28,6 +34,7 @@ run_inputs load_run_inputs(const config::run_config& asked, const public_trainin
     const auto doubt = doubt_rows(reading_spec, *tokens, described);
     out.data = load_data(reading_spec, *tokens, most, kept, reading.tell);  // refuses public records that are private
     out.spec = resolve(asked, static_cast<std::int64_t>(out.data.train.size()), described);
+    if (sharing) out.spec.choices.insert(out.spec.choices.begin(), std::move(*sharing));
     out.looks = make_look_rule(out.spec, described.vocab);
     out.held_out = make_held_out(out.spec, std::move(out.data.held_out), *tokens, most);
     if (out.spec.public_path) out.model = teach(out.spec, std::move(out.model));

@@ -27,7 +27,7 @@ struct run_inputs {
 using public_training = std::function<run_model(const config::run_spec&, run_model)>;
 
 /// `kept`: where the records may lie as tokens already, or null. Errors: bad_input, one line each.
-run_inputs load_run_inputs(const config::run_config& asked, const public_training& teach, cached_corpus* kept,
+run_inputs load_run_inputs(config::run_config asked, const public_training& teach, cached_corpus* kept,
                            const model_reading& reading);
 
 /// Takes the training units out of `ready`; of the canaries those that are in.

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -164,18 +165,45 @@ ranks::lending::loan make_loan(const std::map<std::string, weight_matrix>& layer
     return out;
 }
 
+/// Bytes of a matrix's numbers or blocks.
+std::size_t count_bytes(const matrix_form& form, at::ScalarType dtype) {
+    return static_cast<std::size_t>(form.blocks
+                                        ? form.rows * models::count_row_bytes(*form.blocks, form.columns)
+                                        : form.rows * form.columns * static_cast<std::int64_t>(at::elementSize(dtype)));
+}
+
+/// Memory of a borrowed layer: a mapping of its own, which the system has back as soon as the layer is dropped. The
+/// heap would keep some of it, in gaps between what a pass holds.
+class layer_room {
+  public:
+    explicit layer_room(std::size_t bytes) : size_(std::max<std::size_t>(1, bytes)) {
+        auto* const made = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (made == MAP_FAILED) throw std::bad_alloc();
+        owner_ = {static_cast<std::uint8_t*>(made), [size = size_](std::uint8_t* first) { munmap(first, size); }};
+    }
+
+    static std::size_t with_gap(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+    std::span<std::uint8_t> take(std::size_t bytes) {
+        const std::span out(owner_.get() + used_, bytes);
+        used_ += with_gap(bytes);
+        require(used_ <= size_, "a layer is larger than its matrices");
+        return out;
+    }
+
+    std::shared_ptr<std::uint8_t> owner() const { return owner_; }
+
+  private:
+    std::size_t size_, used_ = 0;
+    std::shared_ptr<std::uint8_t> owner_;
+};
+
 /// A matrix that is to come, and the places of its parts.
 class coming_matrix {
   public:
-    coming_matrix(const matrix_form& form, at::ScalarType dtype, std::vector<std::span<char>>& parts)
-        : form_(form), dtype_(dtype) {
-        if (!form.blocks) {
-            numbers_ = at::empty({form.rows, form.columns}, dtype);
-            parts.push_back(view_bytes<char>(static_cast<char*>(numbers_.data_ptr()), numbers_.nbytes()));
-            return;
-        }
-        bytes_ = models::make_bytes(form.rows * models::count_row_bytes(*form.blocks, form.columns));
-        parts.push_back(view_bytes<char>(bytes_.bytes.data(), bytes_.bytes.size()));
+    coming_matrix(const matrix_form& form, at::ScalarType dtype, layer_room& room, std::vector<std::span<char>>& parts)
+        : form_(form), dtype_(dtype), owner_(room.owner()), bytes_(room.take(count_bytes(form, dtype))) {
+        parts.push_back(view_bytes<char>(bytes_.data(), bytes_.size()));
         if (form.scales == 0) return;
         scales_ = std::make_shared<models::nested_scales>();
         scales_->absmax.resize(static_cast<std::size_t>(form.scales));
@@ -185,8 +213,11 @@ class coming_matrix {
     }
 
     weight_matrix finish(at::Device device) && {
-        if (!form_.blocks) return weight_matrix(numbers_.to(device));
-        return {models::make_quantized(*form_.blocks, form_.rows, form_.columns, std::move(bytes_.owner), bytes_.bytes,
+        if (!form_.blocks)
+            return weight_matrix(at::from_blob(
+                                     bytes_.data(), {form_.rows, form_.columns}, [owner = owner_](void*) {}, dtype_)
+                                     .to(device));
+        return {models::make_quantized(*form_.blocks, form_.rows, form_.columns, std::move(owner_), bytes_,
                                        std::move(scales_)),
                 dtype_};
     }
@@ -194,16 +225,19 @@ class coming_matrix {
   private:
     matrix_form form_;
     at::ScalarType dtype_;
-    at::Tensor numbers_;
-    models::owned_bytes bytes_;
+    std::shared_ptr<std::uint8_t> owner_;
+    std::span<std::uint8_t> bytes_;
     std::shared_ptr<models::nested_scales> scales_;
 };
 
 std::map<std::string, weight_matrix> borrow_layer(ranks::lending& from, std::int64_t layer, std::size_t owner,
                                                   const layer_forms& forms, at::ScalarType dtype, at::Device device) {
+    std::size_t bytes = 0;
+    for (const auto& [name, form] : forms) bytes += layer_room::with_gap(count_bytes(form, dtype));
+    layer_room room(bytes);
     std::vector<std::span<char>> parts;
     std::map<std::string, coming_matrix> coming;
-    for (const auto& [name, form] : forms) coming.try_emplace(name, form, dtype, parts);
+    for (const auto& [name, form] : forms) coming.try_emplace(name, form, dtype, room, parts);
     from.borrow(owner, static_cast<std::uint64_t>(layer), parts);
     std::map<std::string, weight_matrix> out;
     for (auto& [name, matrix] : coming) out.emplace(name, std::move(matrix).finish(device));

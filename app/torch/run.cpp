@@ -164,7 +164,7 @@ std::vector<std::string> arguments_of_ranks() {
 int run_workers(const run_arguments& given, const config::run_config& config) {
     if (is_piped(config.data.path)) data::standard_rows();  // which every rank inherits, sealed
     ranks::local_ranks how{.ranks = given.workers,
-                           .meshed = config.model.shard,
+                           .meshed = config.model.shard.value_or(true),
                            .arguments = arguments_of_ranks(),
                            .attempts = 1 + given.restarts};
     how.again_arguments = how.arguments;

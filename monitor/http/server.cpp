@@ -8,7 +8,6 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -19,6 +18,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/system.hpp"
 #include "monitor/http/access.hpp"
 #include "monitor/http/router.hpp"
 #include "monitor/http/server.hpp"
@@ -71,8 +71,7 @@ std::vector<std::string> list_hosts(const http_config& config, const asio::ip::a
     auto out = config.hosts;
     if (!address.is_unspecified()) out.push_back(with_brackets(address.to_string()));
     if (address.is_loopback() || address.is_unspecified()) out.insert(out.end(), {"localhost", "127.0.0.1", "[::1]"});
-    std::array<char, 256> own{};
-    if (address.is_unspecified() && ::gethostname(own.data(), own.size() - 1) == 0) out.emplace_back(own.data());
+    if (auto own = machine_name(); address.is_unspecified() && !own.empty()) out.push_back(std::move(own));
     return out;
 }
 

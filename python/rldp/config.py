@@ -249,7 +249,7 @@ class Model(Section):
     third more time, and the same numbers. Default: false."""
     shard: bool | None = None
     """For bases larger than one rank's memory: each of a run's ranks (rldp run --workers, or a launcher's) holds its
-    share of the layers. It borrows the others, one ahead of their use. The same numbers. Default: false."""
+    share of the layers. It borrows the others, one ahead of their use. The same numbers."""
 
 
 @dataclass

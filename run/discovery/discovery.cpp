@@ -30,6 +30,12 @@ struct prepared_request {
     counting_contract contract;
 };
 
+/// Whether a column of a schema has a domain.
+bool is_declared(const ordered_json& column) {
+    return std::any_of(column.items().begin(), column.items().end(),
+                       [](const auto& item) { return item.key() != "column" && item.key() != "required"; });
+}
+
 void check_column(const data::open_column& column, const prepared_request& so_far, const std::string& place) {
     const auto& names = so_far.names;
     if (std::find(names.begin(), names.end(), column.name) == names.end())
@@ -37,9 +43,7 @@ void check_column(const data::open_column& column, const prepared_request& so_fa
     if (!so_far.how.tells(column.name))
         refuse(fmt::format("--type {}: {} does not tell that column, so no made-up row has it", column.name, place));
     for (const auto& one : so_far.document.at("schema"))
-        if (one.at("column") == column.name &&
-            std::any_of(one.items().begin(), one.items().end(),
-                        [](const auto& item) { return item.key() != "column" && item.key() != "required"; }))
+        if (one.at("column") == column.name && is_declared(one))
             refuse(fmt::format("--type {}: {} declares its domain already; remove it there to have one found",
                                column.name, place));
 }
@@ -224,6 +228,7 @@ discovery discover(const discovery_request& asked) {
         }
         out.columns.push_back({column.name, std::move(domain.why), domain.entry.has_value()});
     }
+    out.declares_all = std::ranges::all_of(ready.document["schema"], is_declared);
     return out;
 }
 

@@ -48,6 +48,7 @@ struct discovered_column {
 struct discovery {
     std::vector<discovered_column> columns;
     std::string written;  ///< what belongs into `out`: the template with its schema; empty where nothing was found
+    bool declares_all = false;  ///< each column of that schema has a domain now
     counted_table counted;
 };
 

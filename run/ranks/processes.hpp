@@ -44,7 +44,7 @@ std::string device_of_rank(const char* visible, std::size_t local_rank);
 
 struct local_ranks {
     std::size_t ranks = 1;
-    bool meshed = false;                            ///< they share a base (model.shard): any two are connected
+    bool meshed = false;                            ///< they may share a base (model.shard): any two are connected
     std::vector<std::string> arguments = {};        ///< of rldp-torch, the program's name first
     std::vector<std::string> again_arguments = {};  ///< the same where an attempt has failed
     int attempts = 4;                               ///< the first, and three restarts

@@ -6,8 +6,10 @@
 #include "base/files.hpp"
 #include "bench/plain_loop.hpp"
 #include "config/methods.hpp"
+#include "models/architecture/model_config.hpp"
 #include "privacy/spending/ledger.hpp"
 #include "run/audit/audit.hpp"
+#include "run/resolve.hpp"
 #include "tests/actors/small_runs.hpp"
 #include "tests/catch.hpp"
 #include "tests/run/ranks/teams.hpp"
@@ -125,6 +127,31 @@ TEST_CASE("ranks that share the base make the run of one that holds all of it, t
             CHECK(made_by(scratch / std::to_string(count)) == made_by(scratch / "alone"));
         }
     }
+}
+
+TEST_CASE("ranks share a base that one of them could not hold, where that is left open") {
+    auto model = models::read_model_config("config/tiny-gpt2");
+    model.layers = 2;
+    // What each of so many chose, where so many of them hold the whole base.
+    const auto choose = [&](std::size_t count, std::size_t holding, const std::vector<std::string>& set = {}) {
+        std::vector<std::string> out(count);
+        CHECK(as_ranks(count, [&](const std::shared_ptr<ranks::team>& team) {
+                  auto asked = small(set);
+                  const auto made = choose_sharing(asked, model, *team, [&](std::int64_t here) {
+                      return here == static_cast<std::int64_t>(count) && team->rank() < holding;
+                  });
+                  out[team->rank()] = (asked.model.shard ? (*asked.model.shard ? "shares" : "keeps") : "open") +
+                                      (made ? ": " + made->reason : std::string());
+              }) == quiet(count));
+        return out;
+    };
+    CHECK(choose(2, 2) == std::vector<std::string>(2, "open"));
+    CHECK(choose(2, 1) ==
+          std::vector<std::string>(2,
+                                   "shares: rank 1 could not hold the whole base and leave a quarter of its memory "
+                                   "free"));
+    CHECK(choose(2, 1, {"model.shard=false"}) == std::vector<std::string>(2, "keeps"));
+    CHECK(choose(3, 0) == std::vector<std::string>(3, "open"));  // one would have no layer
 }
 
 TEST_CASE("a run whose ranks share the base stops and goes on over another number of them, and alone") {

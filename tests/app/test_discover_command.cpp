@@ -63,6 +63,7 @@ TEST_CASE("domains are found under a price, written into the template, and stand
     CHECK(schema[3]["date"] == json{"2023-01-01", "2023-06-30"});
     CHECK(schema[3]["format"] == "%d.%m.%Y");
     CHECK(schema[4] == json{{"column", "note"}});
+    CHECK_FALSE(has(made.out, "public.path"));
     CHECK(has(made.out, R"("category":["east","west"])"));
     CHECK(has(made.out, "spent: ε 4 at δ 1e-06, for each patient_id of the whole table"));
     CHECK(has(made.out, "with this: ε 4 at δ 1e-06 of 1 entry for each patient_id"));
@@ -132,6 +133,7 @@ TEST_CASE("too little ε finds nothing, which is said, charged and not written")
                                     " --epsilon 4 --type sex=category --type kg=integer --out " + of.at("j.json"));
     INFO(json_lines.err);
     CHECK(json_lines.status == 0);
+    CHECK(has(json_lines.out, "--set public.path=template:2000 --set public.steps=64"));
     CHECK(json::parse(rldp::read_file(of.at("j.json")))["schema"] ==
           json{{{"column", "sex"}, {"category", {"f", "m"}}}, {{"column", "kg"}, {"integer", {50, 59}}}});
 }

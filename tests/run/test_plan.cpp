@@ -3,8 +3,10 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/system.hpp"
 #include "config/config.hpp"
 #include "config/open_keys.hpp"
@@ -13,6 +15,7 @@
 #include "privacy/spending/risk_statement.hpp"
 #include "run/factories.hpp"
 #include "run/first/proposals.hpp"
+#include "run/memory.hpp"
 #include "run/plan.hpp"
 #include "run/resolve.hpp"
 #include "tests/catch.hpp"
@@ -371,6 +374,36 @@ TEST_CASE("memory of a base that ranks share: what is no layer's, a share, and f
     REQUIRE(twice.has_value());
     CHECK(*twice >= 3);
     CHECK(*twice <= 8);
+}
+
+TEST_CASE("sharing the base is chosen where one process could not hold it, and ranks can") {
+    const scratch_directory scratch;
+    auto described = nlohmann::json::parse(read_file("config/models/llama-3.2-1b/config.json"));
+    const auto chosen = [&](std::int64_t layers, const std::vector<std::string>& set = {}) {
+        described["num_hidden_layers"] = layers;
+        write_file(scratch / "config.json", described.dump());
+        auto all = set;
+        all.emplace_back("data.max_tokens=128");
+        all.push_back("model.path=" + nlohmann::json(scratch.path().string()).dump());
+        const auto plan =
+            actors::check(config::load("config/published-llama-3.2-1b-eps8.json", all), {.without_data = true});
+        const auto found = std::find_if(plan.choices.begin(), plan.choices.end(),
+                                        [](const auto& one) { return one.key == "model.shard"; });
+        return found == plan.choices.end() ? std::string() : fmt::format("{} {}", *plan.least_ranks, found->reason);
+    };
+    CHECK(chosen(16).empty());
+    const auto spec =
+        config::to_reading_spec(config::load("config/published-llama-3.2-1b-eps8.json", {"data.max_tokens=128"}));
+    const auto layers = 2 * actors::find_room(spec).bytes / (2LL * 60'817'408);  // twice what there is
+    const auto said = chosen(layers);
+    CHECK(has(said, "this machine could not hold the base and leave a quarter of its memory free"));
+    CHECK(std::stoi(said) >= 3);
+    CHECK(chosen(layers, {"model.shard=false"}).empty());
+    const auto model = models::read_model_config(scratch.path());
+    CHECK_FALSE(actors::holds_whole_base(spec, model, 1));
+    const auto small = models::read_model_config("config/models/llama-3.2-1b");
+    CHECK(actors::holds_whole_base(spec, small, 1));
+    CHECK_FALSE(actors::holds_whole_base(spec, small, 1000));  // all of one machine
 }
 
 TEST_CASE("a run that is larger than the machine is warned of, with what would fit") {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Two ranks in network namespaces of their own, with delay and loss between them (slow_network.py): the same bits as alone.
+# Two ranks in network namespaces of their own, with delay and loss between them (slow_network.py), share a base: the same
+# bits as alone.
 # Then the network is cut: both end with status 1 within the timeout, and the run goes on elsewhere. Skipped, and says so, where
 # no namespace can be made.
 #   namespaces.sh RLDP
@@ -36,8 +37,9 @@ rank() {
 
 steps=(--set train.steps=12)
 OMP_NUM_THREADS=1 "$rldp" run config/demo.json "${settings[@]}" "${steps[@]}" --quiet --out "$scratch/alone" >/dev/null
-rank 1 "${steps[@]}" --out "$scratch/two" &
-rank 0 "${steps[@]}" --out "$scratch/two" || fail "rank 0 with status $?"
+shared=(--set model.shard=true)
+rank 1 "${steps[@]}" "${shared[@]}" --out "$scratch/two" &
+rank 0 "${steps[@]}" "${shared[@]}" --out "$scratch/two" || fail "rank 0 with status $?"
 wait $! || fail "rank 1 with status $?"
 cmp "$scratch"/{alone,two}/public/adapter/adapter_model.safetensors || fail "not the bits of a run in one process"
 
