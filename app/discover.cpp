@@ -8,12 +8,10 @@
 #include "app/commands.hpp"
 #include "app/spent.hpp"
 #include "app/words.hpp"
-#include "base/data_names.hpp"
 #include "base/files.hpp"
 #include "base/output.hpp"
 #include "run/artifacts/formatting.hpp"
 #include "run/discovery/discovery.hpp"
-#include "run/first/first_config.hpp"
 
 namespace rldp::app {
 
@@ -63,10 +61,10 @@ int discover(const discover_arguments& given) {
     }
     write_file(asked.out, made.written);
     say("wrote {}: read it over; a schema is public, and yours to declare\n", asked.out.string());
-    if (made.declares_all)
+    if (!made.teaching.empty())
         say("each column has a type, so rows that are made up of them can teach how a row is told, for no ε: rldp run "
-            "with --set public.path={}{} --set public.steps={}\n",
-            template_prefix, actors::made_up_rows, actors::made_up_batches);
+            "with {}\n",
+            made.teaching);
     return 0;
 }
 

@@ -18,6 +18,7 @@
 #include "base/data_names.hpp"
 #include "base/error.hpp"
 #include "base/output.hpp"
+#include "data/sources/made_up_rows.hpp"
 #include "run/artifacts/formatting.hpp"
 #include "run/first/first_config.hpp"
 
@@ -195,8 +196,8 @@ void print_plan(const actors::first_config& made, const actors::first_request& a
     row("data.max_tokens", fmt::format("{}: memory grows with it; PRIVATE: {} of the {} records looked at are cut",
                                        made.plan.max_tokens, made.advice.cut, made.advice.looked_at));
     if (made.has_made_up_rows)
-        row("public", fmt::format("{} made-up rows of the declared types teach how a row is told, for no ε",
-                                  actors::made_up_rows));
+        row("public",
+            fmt::format("{}: rows made up of the declared types teach how one is told, for no ε", data::proposed_rows));
     else if (made.has_template)
         row("public",
             "nothing; where --type says of each column what it may hold, made-up rows teach how a row is told");

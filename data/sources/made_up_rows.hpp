@@ -10,6 +10,11 @@
 
 namespace rldp::data {
 
+/// What is proposed for public.path and public.steps where all columns have a declared type: each row is seen once
+/// (docs/synthetic.md).
+inline const std::string proposed_rows = "template:2000";
+inline constexpr std::int64_t proposed_batches = 64;
+
 /// "template:N". Nullopt for any other path. Errors: bad_input where N is not an integer from 1 to
 /// limits::most_synthetic_records.
 std::optional<std::int64_t> parse_template_rows(const std::string& path);

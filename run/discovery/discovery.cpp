@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "data/sources/made_up_rows.hpp"
 #include "data/sources/schema.hpp"
 #include "data/sources/text.hpp"
 
@@ -228,7 +229,9 @@ discovery discover(const discovery_request& asked) {
         }
         out.columns.push_back({column.name, std::move(domain.why), domain.entry.has_value()});
     }
-    out.declares_all = std::ranges::all_of(ready.document["schema"], is_declared);
+    if (std::ranges::all_of(ready.document["schema"], is_declared))
+        out.teaching =
+            fmt::format("--set public.path={} --set public.steps={}", data::proposed_rows, data::proposed_batches);
     return out;
 }
 

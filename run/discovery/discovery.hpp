@@ -48,7 +48,8 @@ struct discovered_column {
 struct discovery {
     std::vector<discovered_column> columns;
     std::string written;  ///< what belongs into `out`: the template with its schema; empty where nothing was found
-    bool declares_all = false;  ///< each column of that schema has a domain now
+    /// Where each column of that schema has a domain now: keys with which rows made up of it teach how one is told.
+    std::string teaching;
     counted_table counted;
 };
 

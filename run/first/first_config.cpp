@@ -12,6 +12,7 @@
 #include "base/data_names.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "data/sources/made_up_rows.hpp"
 #include "models/weights.hpp"
 #include "run/first/preview.hpp"
 #include "run/resolve.hpp"
@@ -92,8 +93,7 @@ json make_document(const first_request& asked, const first_config& found, std::i
                    {"max_tokens", asked.max_tokens.value_or(default_max_tokens(window))}};
     if (found.found.has_chats) out["data"]["chat"] = true;
     if (found.has_template) out["data"]["template"] = path_from(asked.config, asked.table_template);
-    if (found.has_made_up_rows)
-        out["public"] = {{"path", fmt::format("{}{}", template_prefix, made_up_rows)}, {"steps", made_up_batches}};
+    if (found.has_made_up_rows) out["public"] = {{"path", data::proposed_rows}, {"steps", data::proposed_batches}};
     out["model"] = {{"path", path_from(asked.config, asked.model)}};
     if (found.found.target) out["eval"] = {{"target", *found.found.target}};
     return out;

@@ -15,9 +15,6 @@
 
 namespace rldp::actors {
 
-/// What `public` of a table says whose columns all have a declared type: so many rows, seen once (docs/synthetic.md).
-inline constexpr std::int64_t made_up_rows = 2000, made_up_batches = 64;
-
 struct first_request {
     std::filesystem::path data, model;
     std::filesystem::path config, table_template;  ///< where to write; the second only where the data need one
