@@ -26,6 +26,7 @@ LEFT = {
 
 OPERATORS = "=≤≥<>±·×+−/∝←→≈≠"
 CODE = "\ue000"  # stands for what was in backticks
+LINK = "\ue001"  # stands before what was a link
 
 
 def blocks(text):
@@ -49,19 +50,19 @@ def plain(text):
     """A block without marks: code and formulas as one word each. Ends of lines stay where they were."""
     text = re.sub(r"!\[[^\]]*\]\([^)]*\)", "", text)
     text = re.sub(r"(`+)(.+?)\1", lambda found: CODE + "\n" * found[0].count("\n"), text, flags=re.S)
-    text = re.sub(r"\[([^\]]*)\]\([^)\s]*\)", r"\1", text)
+    text = re.sub(r"\[([^\]]*)\]\([^)\s]*\)", rf"{LINK}\1", text)
     text = re.sub(r"\b(al|e\.g|i\.e|vs|cf)\. ", r"\1._", text)
     return re.sub(rf" *([{OPERATORS}]) *", r"\1", text)
 
 
 def sentences(text):
     """(line, words, sentence) for each sentence of a page."""
-    end = rf"(?<=[.!?…])([\"”»’')\]*_]*\s+)(?=[\"“(\[*_]*[A-ZÀ-ÞΑ-Ω{CODE}])"
+    end = rf"(?<=[.!?…])([\"”»’')\]*_]*\s+)(?=[\"“(\[*_]*[A-ZÀ-ÞΑ-Ωα-ω{CODE}{LINK}])"
     for line, block in blocks(text):
         for sentence in re.split(end, plain("\n".join(block))):
             words = [word for word in sentence.split() if re.search(rf"[\w{CODE}]", word)]
             if words:
-                yield line, len(words), " ".join(words).replace(CODE, "`…`")
+                yield line, len(words), " ".join(words).replace(CODE, "`…`").replace(LINK, "")
             line += sentence.count("\n")
 
 
