@@ -1,5 +1,5 @@
 // How exact a look at held-out units is: the half-width of its interval by the plan's formula, and what figures of
-// simulated looks really scattered by. Prints a Markdown table; docs/performance.md shows it.
+// simulated looks really scattered by. Prints a Markdown table; research/performance.md shows it.
 //
 //   build/bench/bench_looks --vocabulary 50257
 #include <fmt/format.h>

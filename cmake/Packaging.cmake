@@ -13,7 +13,7 @@ install(DIRECTORY config/ DESTINATION share/rldp/config COMPONENT program
   PATTERN "base" EXCLUDE PATTERN "*-stories260k.json" EXCLUDE PATTERN "arena-*.json" EXCLUDE)
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md DESTINATION share/doc/rldp)
 install(FILES LICENSE DESTINATION share/doc/rldp RENAME copyright)
-# With all that pages link to: protocols, what their cells came to, the first policy.
+# Pages for users. Notebooks, protocols and evidence stay in research/, which is not installed.
 install(DIRECTORY docs/ DESTINATION share/doc/rldp/docs)
 # Man pages and the completion are what the program says of itself.
 set(manual ${PROJECT_BINARY_DIR}/manual)

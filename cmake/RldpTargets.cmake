@@ -17,7 +17,7 @@ else()
 endif()
 
 # Where the time of a run is spent in code of ours (HOT) the compiler optimises as the build type says. What calls LibTorch, and
-# commands, pages, JSON and messages, take half as long to compile with -Og and run as fast (docs/performance.md). Under it GCC
+# commands, pages, JSON and messages, take half as long to compile with -Og and run as fast (research/performance.md). Under it GCC
 # sees uninitialised values where none are.
 set(RLDP_COLD_OPTIONS "")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -59,8 +59,9 @@ bool is_retired(const layer& from, const std::string& path, const json& value) {
                                     [&](const auto& one) { return path == one.path; });
     if (found == std::end(retired_keys)) return false;
     if (!found->asks_for_nothing(value))
-        refuse(fmt::format("{}: {} is no longer there: it lost against the default (docs/experiments.md); leave it out",
-                           from.origin, path));
+        refuse(fmt::format(
+            "{}: {} is no longer there: it lost against the default (research/experiments.md); leave it out",
+            from.origin, path));
     return true;
 }
 

@@ -11,7 +11,7 @@
 
 namespace rldp::config {
 
-/// Fewer steps than these are too few for an adaptive optimizer, whatever the noise (docs/experiments.md).
+/// Fewer steps than these are too few for an adaptive optimizer, whatever the noise (research/experiments.md).
 constexpr std::int64_t least_steps = 75;
 
 /// The largest train.expected_batch_size: a step's sum holds twice as many units (privacy/mechanism/clipping.hpp),

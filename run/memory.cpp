@@ -161,7 +161,7 @@ memory_need estimate_memory(const config::reading_spec& spec, const models::mode
     const bool scored = keeps_scores(spec, model);
     const double layer = numbers.kept + (scored ? kept_scores(model, most) : 0);
     const double kept = spec.model.checkpoint_activations ? layer + layers * width : layers * layer;
-    // Tensors of several sizes from two threads leave gaps between them: measured (docs/performance.md).
+    // Tensors of several sizes from two threads leave gaps between them: measured (research/performance.md).
     constexpr double with_gaps = 1.25;
     // Of whole tensors what is kept of a chunk goes to the sanitizer (step_gradients waits for it).
     const double chunks = whole && abreast > 1 ? abreast + 1 : abreast;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formatting of every source, shellcheck of every script, and the files that sanitizers' suppressions name. Tools that are missing are named and left out, and so are versions of
+# Formatting of every source, shellcheck of every script, the files that sanitizers' suppressions name, and what pages say. Tools that are missing are named and left out, and so are versions of
 # clang-format that would lay out other lines; with RLDP_NOTHING_SKIPPED=1 that is a failure.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -20,4 +20,6 @@ fi
 while read -r file; do
     [[ -f $file ]] || { echo "lint: a suppression names $file, which is not there"; failed=1; }
 done < <(sed -n 's/^[a-z]*:\(.*\/.*\.cpp\)$/\1/p' scripts/*.supp)
+# Long sentences, dead links and citations of what is not there.
+python3 scripts/words.py || failed=1
 exit "$failed"

@@ -36,7 +36,7 @@ void add_protocol(CLI::App& program, action& chosen) {
                      "a comparison that was written down beforehand: arms, seeds, tuning trials, tests")
         ->required();
     add_grid_options(*command, *given, "arm, epsilon, seed, stage");
-    command->footer("Example: rldp compare --protocol docs/preregistered.json --jobs 2 --out runs/t1");
+    command->footer("Example: rldp compare --protocol research/preregistered.json --jobs 2 --out runs/t1");
     command->callback([given, file, &chosen] { chosen = [given, file] { return run_protocol(*given, *file); }; });
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The GGUF format (ggml, docs/gguf.md), versions 2 and 3: metadata, names and places of tensors, the tensors' blocks.
+// The GGUF format (ggml's gguf.md), versions 2 and 3: metadata, names and places of tensors, the tensors' blocks.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>

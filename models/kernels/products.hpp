@@ -1,6 +1,6 @@
 #pragma once
 // Products of matrices, as fast as the libraries here compute them: float32 ones on the CPU with a short side by
-// oneDNN, which packs what OpenBLAS 0.3.21 is slow with (docs/performance.md), others by LibTorch.
+// oneDNN, which packs what OpenBLAS 0.3.21 is slow with (research/performance.md), others by LibTorch.
 #include <ATen/core/Tensor.h>
 
 #include <string>

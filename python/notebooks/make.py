@@ -55,7 +55,7 @@ METHODS = [
     ("for cell in sorted((scratch / \"compared/cells\").iterdir()):\n"
      "    summary = rldp.Run(cell).summary\n"
      "    print(summary[\"method\"], round(summary[\"perplexity_after\"], 3), summary[\"perplexity_after_in\"])"),
-    "Three looks with noise and one seed prove nothing; docs/experiments.md has what does. What a contract costs can be asked without any run:",
+    "Three looks with noise and one seed prove nothing; research/experiments.md has what does. What a contract costs can be asked without any run:",
     ("for epsilon in (0.5, 2, 8):\n"
      "    print(epsilon, round(rldp.calibrate(epsilon, 1e-5, rate=64 / 4320, steps=120)[\"noise_multiplier\"], 3))"),
 ]

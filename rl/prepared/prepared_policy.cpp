@@ -287,7 +287,7 @@ std::vector<std::string> list_warnings(const prepared_policy& of, std::int64_t s
     if (of.parts().passed && !(figures.contains("tasks") && figures["tasks"] == "runs"))
         out.emplace_back(
             "rl.controller: its gate knows no language models; some have diverged under a policy that kept its promise "
-            "on other tasks (docs/experiments.md)");
+            "on other tasks (research/experiments.md)");
     if (!figures.contains("blocks") || !figures["blocks"].is_array() || figures["blocks"].size() != 2) return out;
     for (const auto& bound : figures["blocks"])
         if (!bound.is_number_integer()) return out;

@@ -142,7 +142,7 @@ TEST_CASE("made-up rows teach the form where the owner has said of each column w
     INFO(whole.err);
     REQUIRE(whole.status == 0);
     CHECK(c.config()["public"] == json{{"path", "template:2000"}, {"steps", 64}});
-    CHECK(has(whole.out, "2000 made-up rows of the declared types teach how a row is told, for no ε"));
+    CHECK(has(whole.out, "template:2000: rows made up of the declared types teach how one is told, for no ε"));
     // Another public path wins.
     const auto plan = c.says("check " + c.at("mine.json") + " --set public.path=template:20");
     CHECK(plan.status == 0);

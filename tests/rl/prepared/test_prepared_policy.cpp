@@ -62,7 +62,8 @@ TEST_CASE("a policy that was saved acts bit for bit as before") {
 }
 
 TEST_CASE("the policy that the first comparisons judged is refused by its version") {
-    CHECK(has(refusal([] { prepared_policy::load("docs/evidence/quadratics.safetensors"); }), "a policy of version 1"));
+    CHECK(has(refusal([] { prepared_policy::load("research/evidence/quadratics.safetensors"); }),
+              "a policy of version 1"));
 }
 
 TEST_CASE("the policy that ships is the file's, passed its gate on runs, and looks at nothing that runs don't show") {
