@@ -16,6 +16,8 @@ if command -v shellcheck >/dev/null; then
 else
     skip "scripts: shellcheck is not installed"
 fi
+# Pictures that are not what their sources make.
+python3 scripts/pictures.py --check || failed=1
 # A suppression of a file that was renamed says nothing any more.
 while read -r file; do
     [[ -f $file ]] || { echo "lint: a suppression names $file, which is not there"; failed=1; }
