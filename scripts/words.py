@@ -20,7 +20,7 @@ LIMIT = 25
 LEFT = {
     "docs/choosing.md": 8,
     "docs/cluster.md": 34,
-    "docs/privacy.md": 108,
+    "docs/privacy.md": 8,
     "docs/synthetic.md": 6,
 }
 
