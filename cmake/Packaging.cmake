@@ -11,7 +11,7 @@ install(TARGETS rldp-torch RUNTIME DESTINATION lib/rldp COMPONENT program)
 install(DIRECTORY config/ DESTINATION share/rldp/config COMPONENT program
   FILES_MATCHING PATTERN "*.json" PATTERN "canary-prompt.txt" PATTERN "*.safetensors"
   PATTERN "base" EXCLUDE PATTERN "*-stories260k.json" EXCLUDE PATTERN "arena-*.json" EXCLUDE)
-install(FILES README.md CHANGELOG.md CONTRIBUTING.md DESTINATION share/doc/rldp)
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md DESTINATION share/doc/rldp)
 install(FILES LICENSE DESTINATION share/doc/rldp RENAME copyright)
 # Pages for users. Notebooks, protocols and evidence stay in research/, which is not installed.
 install(DIRECTORY docs/ DESTINATION share/doc/rldp/docs)

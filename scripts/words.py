@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the pages say, looked over: README.md, CONTRIBUTING.md and docs/*.md.
+"""What the pages say, looked over: README.md, CONTRIBUTING.md, SECURITY.md and docs/*.md.
 
     scripts/words.py [--figures] [ROOT]
 
@@ -118,7 +118,7 @@ class pages:
 def main(arguments):
     figures = "--figures" in arguments
     root = pathlib.Path(next((word for word in arguments if word != "--figures"), pathlib.Path(__file__).parent.parent)).resolve()
-    looked_at = [path for path in (root / "README.md", root / "CONTRIBUTING.md") if path.is_file()] + sorted(root.glob("docs/*.md"))
+    looked_at = [path for path in (root / "README.md", root / "CONTRIBUTING.md", root / "SECURITY.md") if path.is_file()] + sorted(root.glob("docs/*.md"))
     if figures:
         print("| page | words | sentences | mean | longest |\n| --- | ---: | ---: | ---: | ---: |")
         for page in looked_at:
