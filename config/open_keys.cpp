@@ -31,7 +31,7 @@ class chooser {
 constexpr std::int64_t least_batch = 16;
 
 /// The largest power of two, of at least least_batch where there are as many units, that leaves enough steps: with the
-/// work B·T given, the noise of a step's mean, z/B, falls as B grows (docs/privacy.md §3).
+/// work B·T given, the noise of a step's mean, z/B, falls as B grows (docs/choosing.md).
 std::int64_t batch_for(double work, double steps, std::int64_t population) {
     const auto most = std::min({work / steps, static_cast<double>(population), static_cast<double>(most_batch)});
     const auto least = std::min(least_batch, population);

@@ -63,15 +63,34 @@ std::optional<std::string> choose_targets(const tune_arguments& given, const eva
     return to_override(chosen);
 }
 
-/// Of the first trial: for its N, and for what it refuses. Only where N is declared can a budget be told without data.
-/// A tuning that was entered in its budget book goes on there.
-actors::run_plan plan_first(const tune_arguments& given, const eval::tune_plan& plan,
+/// Of a first trial with these settings: for its N, and for what it refuses. Only where N is declared can a budget be
+/// told without data. A tuning that was entered in its budget book goes on there.
+actors::run_plan plan_first(const tune_arguments& given, const std::vector<std::string>& overrides,
                             const std::filesystem::path& out) {
-    const auto config = load_with(given, plan.trials.front().overrides);
+    const auto config = load_with(given, overrides);
     if (given.dry_run && config.privacy.population) return actors::plan_without_reading(config);
     const bool enters = !given.dry_run && !std::filesystem::exists(privacy::locate_account(out));
     return actors::check(config, {.entered = enters ? std::optional(out) : std::nullopt,
                                   .tell = given.quiet ? on_loading{} : monitor::loading_line()});
+}
+
+/// Noise in bands wants another rate than independent noise, so a run whose rate is given has one band. Trials look for
+/// the rate: noise.bands that is open is chosen as where the rate is, too. Nothing where it is given, or no rate is
+/// tried. What a tuning that goes on began with stays.
+std::optional<std::string> choose_bands(const tune_arguments& given, const eval::tune_plan& plan,
+                                        const std::filesystem::path& out) {
+    const std::string key = "noise.bands";
+    const auto& axes = plan.what.axes;
+    const bool tried = std::any_of(axes.begin(), axes.end(), [](const auto& one) { return one.name == "train.lr"; });
+    auto overrides = plan.trials.front().overrides;
+    if (!tried || load_with(given, overrides).noise.bands) return {};
+    const auto to_override = [&](const nlohmann::ordered_json& value) { return key + "=" + value.dump(); };
+    if (const auto begun = given.resume ? eval::read_base(out) : std::nullopt) {
+        const auto settled = eval::value_at(*begun, key);
+        return settled.is_null() ? std::nullopt : std::optional(to_override(settled));
+    }
+    overrides.emplace_back("train.lr=null");
+    return to_override(plan_first(given, overrides, out).bands);
 }
 
 /// What all runs of a tuning have the same, or one account could not pay for them.
@@ -88,7 +107,7 @@ double price_one(const config::run_config& config, const actors::run_plan& plan)
 }
 
 eval::tune_price price_of(const tune_arguments& given, const eval::tune_plan& plan, const std::filesystem::path& out) {
-    const auto first = plan_first(given, plan, out);
+    const auto first = plan_first(given, plan.trials.front().overrides, out);
     const auto again = [&](std::vector<std::string> overrides) {
         overrides.push_back(fmt::format("privacy.population={}", first.population));
         return actors::plan_without_reading(load_with(given, overrides));
@@ -103,6 +122,7 @@ eval::tune_price price_of(const tune_arguments& given, const eval::tune_plan& pl
     alone.emplace_back("privacy.runs=1");
     const auto single = again(alone);
     return {.runs = plan.runs(),
+            .bands = first.bands,
             .epsilon_guaranteed = first.epsilon_guaranteed,
             .delta = first.delta,
             .noise_multiplier = first.noise_multiplier,
@@ -146,6 +166,10 @@ int run(tune_arguments given) {
     if (!given.dry_run) check_place(given, out);
     if (const auto targets = choose_targets(given, plan, out)) {
         given.set.push_back(*targets);
+        plan = plan_all();
+    }
+    if (const auto bands = choose_bands(given, plan, out)) {
+        given.set.push_back(*bands);
         plan = plan_all();
     }
     const auto price = price_of(given, plan, out);

@@ -123,9 +123,10 @@ double percent_more(double with, double without) {
 std::string describe(const tune_price& price) {
     return fmt::format(
         "{} runs, {} trials and the final one, share ε = {:.4g} at δ = {:g}: noise multiplier {:.4f} instead of {:.4f} "
-        "({:+.1f} %), that of looks {:.4g} instead of {:.4g}; each run by itself is worth ε = {:.3g}",
+        "({:+.1f} %){}, that of looks {:.4g} instead of {:.4g}; each run by itself is worth ε = {:.3g}",
         price.runs, price.runs - 1, price.epsilon_guaranteed, price.delta, price.noise_multiplier, price.alone,
-        percent_more(price.noise_multiplier, price.alone), price.look_noise_multiplier, price.look_alone,
+        percent_more(price.noise_multiplier, price.alone),
+        price.bands > 1 ? fmt::format(" in {} bands", price.bands) : "", price.look_noise_multiplier, price.look_alone,
         price.epsilon_of_one);
 }
 
@@ -133,6 +134,7 @@ json to_json(const tune_price& price) {
     return {{"runs", price.runs},
             {"guaranteed_epsilon", json_number(price.epsilon_guaranteed)},
             {"delta", price.delta},
+            {"bands", price.bands},
             {"noise_multiplier", price.noise_multiplier},
             {"noise_multiplier_without_trials", price.alone},
             {"looks_noise_multiplier", price.look_noise_multiplier},

@@ -30,7 +30,7 @@ std::vector<std::string> list_tunable_keys();
 // Price. What the trials leave of the noise.
 
 struct tune_price {
-    std::int64_t runs = 0;
+    std::int64_t runs = 0, bands = 1;                  ///< of noise.bands
     double epsilon_guaranteed = 0, delta = 0;          ///< of all runs together
     double noise_multiplier = 0, alone = 0;            ///< of each step, and that of a run without trials
     double look_noise_multiplier = 0, look_alone = 0;  ///< of each look at held-out units, likewise

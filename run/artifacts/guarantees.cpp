@@ -100,7 +100,8 @@ guarantees describe_guarantees(const run_summary& s) {
                          "<code>gdp_clt</code> is an approximation that can under-report; it is never an upper bound.",
                          "Files under <code>trusted/</code> are not for release. Nor are durations: whoever can time "
                          "the steps learns about batch sizes.",
-                         "Tuning over several runs costs the budget of each of them."});
+                         "Settings that are tried in runs of their own cost the budget of each; <code>rldp tune</code> "
+                         "tries them within one."});
     if (s.held_out == publication::raw)
         out.does_not.insert(
             out.does_not.end() - 3,

@@ -134,24 +134,30 @@ TEST_CASE("rldp tune: what can't be tuned is refused in a line, and nothing is m
 
 TEST_CASE("rldp tune --dry-run tells what the trials leave of the noise") {
     scratch_directory scratch;
-    const auto told = [&](const std::string& more) {
+    const std::string nine_rates = "--grid train.lr=0.001,0.002,0.003,0.004,0.005,0.006,0.007,0.008,0.009 ";
+    const auto told = [&](const std::string& more, const std::string& tried) {
         const auto said = rldp_says(
             "tune config/demo.json --json --dry-run --set privacy.population=73271 "
             "--set train.steps=100 --set noise.policy=fixed --set data.path=nowhere.csv "
-            "--set privacy.epsilon=2 --grid train.lr=0.001,0.002,0.003,0.004,0.005,0.006,0.007,"
-            "0.008,0.009 " +
-                more,
+            "--set privacy.epsilon=2 " +
+                tried + more,
             scratch / ".");
         INFO(said.err);
         REQUIRE(said.status == 0);
         return json::parse(said.out);
     };
     // Worked out apart, by another program.
-    const auto nine = told("");
+    const auto one_band = [&](const std::string& more) { return told("--set noise.bands=1 " + more, nine_rates); };
+    const auto nine = one_band("");
     CHECK(nine.at("runs") == 10);
     CHECK(nine.at("noise_multiplier").get<double>() == Approx(.5498).epsilon(1e-3));
     CHECK(nine.at("noise_multiplier_without_trials").get<double>() == Approx(.4963).epsilon(1e-3));
     CHECK(nine.at("epsilon_of_one_run").get<double>() == Approx(1.16).epsilon(1e-2));
-    CHECK(told("--trials 3").at("noise_multiplier").get<double>() == Approx(.5285).epsilon(1e-3));
-    CHECK(told("--trials 5").at("noise_multiplier").get<double>() == Approx(.5378).epsilon(1e-3));
+    CHECK(one_band("--trials 3").at("noise_multiplier").get<double>() == Approx(.5285).epsilon(1e-3));
+    CHECK(one_band("--trials 5").at("noise_multiplier").get<double>() == Approx(.5378).epsilon(1e-3));
+    // Where trials look for the rate, as many bands as a run has whose rate is open; where it is given, one.
+    const auto open = told("", nine_rates);
+    CHECK(open.at("bands") == 4);
+    CHECK(open.at("noise_multiplier") == told("--set noise.bands=4", nine_rates).at("noise_multiplier"));
+    CHECK(told("--set train.lr=0.01 --grid clip.initial=0.1,0.2", "").at("bands") == 1);
 }
