@@ -206,7 +206,8 @@ TEST_CASE("a base that is passed through holds no layer, and says what is wrong 
     const auto expected = c.gradients(*c.model_of(c.read_whole()), models::activations::kept);
     auto read = load_in_passing(c.scratch.path(), c.config, at::kFloat, at::kCPU, c.how);
     CHECK(count_held(c.config, read.weights) == 0);
-    CHECK(at::equal(c.gradients(*c.model_of(std::move(read)), models::activations::kept), expected));
+    const auto passing = c.model_of(std::move(read));
+    CHECK(at::equal(c.gradients(*passing, models::activations::kept), expected));
     auto damaged = test::random_weights(c.config);
     damaged.at("transformer.h.2.mlp.c_fc.weight")[0][0] = std::numeric_limits<float>::quiet_NaN();
     models::save_safetensors(c.scratch.path() / "model.safetensors", damaged);
