@@ -44,10 +44,13 @@ void stream_feed::follow_one() {
         why = failed.what();
     }
     if (why == monitor::run_reader::stopped) return;
-    if (attached && why != monitor::run_reader::silent) on_end_();
+    const bool silent = attached && why == monitor::run_reader::silent;
+    // A run that fell silent may speak again; where nobody is there any more it was over.
+    if ((attached && !silent) || (fell_silent_ && why == monitor::run_reader::nobody)) on_end_();
+    if (attached || why == monitor::run_reader::nobody) fell_silent_ = silent;
     // That nobody is there goes without saying, and what goes on is said once.
     if (attached)
-        say_(why + "; waiting for another");
+        say_(why + (silent ? "; waiting for it" : "; waiting for another"));
     else if (why != monitor::run_reader::nobody && why != said_)
         say_(why + "; waiting");
     said_ = attached ? std::string() : why;

@@ -35,7 +35,8 @@ class stream_feed {
     const std::function<void()> on_end_;
     const std::chrono::milliseconds pause_;
     const std::unique_ptr<monitor::run_reader> reader_;
-    std::string said_;  ///< why the last one that could not be attached to could not
+    bool fell_silent_ = false;  ///< the last one that was attached to
+    std::string said_;          ///< why the last one that could not be attached to could not
     std::jthread thread_;
 };
 

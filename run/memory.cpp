@@ -110,11 +110,14 @@ lanes choose_free_lanes(const config::reading_spec& spec, const models::model_co
 
 /// On rank 0, which holds most: its share of the layers, and two that are borrowed for a step and two for an evaluation
 /// beside it.
+std::int64_t count_layers_held(const models::model_config& model, std::int64_t ranks) {
+    constexpr std::int64_t borrowed = 4;
+    return std::min(model.layers, (model.layers + ranks - 1) / ranks + borrowed);
+}
+
 std::int64_t count_shared_bytes(const models::model_config& model, std::int64_t all, std::int64_t of_layer,
                                 std::int64_t ranks) {
-    constexpr std::int64_t borrowed = 4;
-    const auto held = (model.layers + ranks - 1) / ranks;
-    return all - of_layer * (model.layers - std::min(model.layers, held + borrowed));
+    return all - of_layer * (model.layers - count_layers_held(model, ranks));
 }
 
 }  // namespace
@@ -211,12 +214,23 @@ std::optional<std::int64_t> find_least_ranks(const config::reading_spec& spec, c
     return std::nullopt;
 }
 
+workload least_work(const config::reading_spec& spec, const models::model_config& model) {
+    return {.expected_batch_size = 1, .max_tokens = token_limit(spec, model), .micro_batch = 1};
+}
+
+bool shares_well(const models::model_config& model, std::int64_t ranks) {
+    return ranks <= model.layers && count_layers_held(model, ranks) < model.layers;
+}
+
 bool holds_whole_base(config::reading_spec spec, const models::model_config& model, std::int64_t ranks_here) {
     spec.model.shard = false;
-    const workload least{.expected_batch_size = 1, .max_tokens = token_limit(spec, model), .micro_batch = 1};
-    const auto need = estimate_memory(spec, model, choose_layout(spec, model), least).total();
-    const auto room = share_of_room * static_cast<double>(find_room(spec).bytes);
-    return static_cast<double>(need) * static_cast<double>(spec.on_cpu() ? ranks_here : 1) <= room;
+    const auto need = estimate_memory(spec, model, choose_layout(spec, model), least_work(spec, model));
+    // Ranks of one machine map the same file; what is made of its numbers each has to itself.
+    const bool mapped = spec.on_cpu() && spec.model.quantize == quantization::none;
+    const auto own = static_cast<double>(need.total() - (mapped ? need.weights : 0));
+    const auto all =
+        (mapped ? static_cast<double>(need.weights) : 0) + own * static_cast<double>(spec.on_cpu() ? ranks_here : 1);
+    return all <= share_of_room * static_cast<double>(find_room(spec).bytes);
 }
 
 memory_room find_room(const config::reading_spec& spec) {
@@ -233,7 +247,7 @@ models::lora_layout make_adapters(const config::reading_spec& spec, const models
 }
 
 targets_choice choose_targets(const config::reading_spec& spec, const models::model_config& model) {
-    const workload least{.expected_batch_size = 1, .max_tokens = token_limit(spec, model), .micro_batch = 1};
+    const auto least = least_work(spec, model);
     const auto room = find_room(spec);
     const std::vector<std::string> all{"all-linear"};
     const auto need = estimate_memory(spec, model, make_adapters(spec, model, all), least).total();

@@ -55,8 +55,15 @@ struct memory_room {
 /// Errors: models::find_card's.
 memory_room find_room(const config::reading_spec& spec);
 
-/// Whether one of so many ranks of this machine can hold the whole base: beside a step of one record a pass a quarter
-/// of its share of the machine's memory, or of its own device's, stays free. Open lora.targets count as chosen.
+/// A run's least: one record a pass.
+workload least_work(const config::reading_spec& spec, const models::model_config& model);
+
+/// Whether each of so many ranks would hold fewer layers than there are, borrowed ones counted.
+bool shares_well(const models::model_config& model, std::int64_t ranks);
+
+/// Whether so many ranks of this machine can each hold the whole base: beside steps of least_work() a quarter of the
+/// machine's memory, or of a rank's own device's, stays free. A base that is read as it is stored is there once. Open
+/// lora.targets count as chosen.
 bool holds_whole_base(config::reading_spec spec, const models::model_config& model, std::int64_t ranks_here);
 
 /// With model.shard the fewest ranks, each with such memory as is here, of which each holds its share and what its

@@ -97,10 +97,10 @@ std::string advise_sharing(config::reading_spec spec, const workload& work, cons
 /// model.shard, where it is open and one process could not hold the base, but ranks can.
 std::optional<config::choice> propose_sharing(config::run_config& config, const models::model_config& model) {
     auto spec = config::to_reading_spec(config);
-    if (spec.model.shard || spec.trains_base() || holds_whole_base(spec, model, 1)) return {};
+    const bool open = !spec.model.shard && !spec.trains_base() && config.privacy.semantics == semantics::sound;
+    if (!open || holds_whole_base(spec, model, 1)) return {};
     spec.model.shard = true;
-    const workload least{.expected_batch_size = 1, .max_tokens = token_limit(spec, model), .micro_batch = 1};
-    if (!find_least_ranks(spec, model, choose_layout(spec, model), least)) return {};
+    if (!find_least_ranks(spec, model, choose_layout(spec, model), least_work(spec, model))) return {};
     config.model.shard = true;
     return config::choice{"model.shard", "true",
                           find_room(spec).owner +
@@ -352,6 +352,11 @@ run_plan check(config::run_config config, const checking& how) {
     const auto make_plan = [&](config::run_spec spec) {
         if (sharing) spec.choices.insert(spec.choices.begin(), *sharing);
         auto out = plan_run(spec, model, layout);
+        if (sharing)
+            out.warnings.push_back(fmt::format(
+                "memory: a run in one process would take more than {} has to spare; start {} ranks or more on as many "
+                "such machines or cards (docs/cluster.md)",
+                find_room(reading).owner, out.least_ranks.value_or(2)));
         if (card) warn_of_others(*card, out);
         return out;
     };

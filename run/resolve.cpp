@@ -22,6 +22,7 @@
 #include "run/inputs.hpp"
 #include "run/memory.hpp"
 #include "run/plan.hpp"
+#include "run/ranks/team.hpp"
 
 namespace rldp::actors {
 
@@ -169,9 +170,16 @@ config::adapted_model describe_adapted(const config::run_config& config, const m
 std::optional<config::choice> choose_sharing(config::run_config& asked, const models::model_config& model,
                                              ranks::team& team, const std::function<bool(std::int64_t)>& holds) {
     auto& shard = asked.model.shard;
-    // Ranks of which some share their base and others don't would not understand each other while they read it.
-    team.agree({{"setting of model.shard", !shard ? "open" : *shard ? "true" : "false"}});
-    if (shard || asked.train.trains_base() || static_cast<std::int64_t>(team.ranks()) > model.layers) return {};
+    // A run that goes on has its choice in its own configuration, which rank 0 reads; what others read may leave it
+    // open. Ranks of which some share their base and others don't would not understand each other while they read it.
+    const std::string open = "open", own = !shard ? open : *shard ? "true" : "false", first = team.broadcast(own);
+    if (!shard && first != open) shard = first == "true";
+    team.agree({{"setting of model.shard", !shard   ? open
+                                           : *shard ? "true"
+                                                    : "false"},
+                {"setting of train.parameters", asked.train.trains_base() ? "given" : "open"},
+                {"number of layers of its model", std::to_string(model.layers)}});
+    if (shard || asked.train.trains_base() || !shares_well(model, static_cast<std::int64_t>(team.ranks()))) return {};
     const auto machine = machine_name();
     const auto machines = team.exchange(machine);
     const auto here = std::count(machines.begin(), machines.end(), machine);

@@ -8,7 +8,10 @@
 #include "config/open_keys.hpp"
 #include "config/spec.hpp"
 #include "models/architecture/model_config.hpp"
-#include "run/ranks/team.hpp"
+
+namespace rldp::ranks {
+class team;
+}
 
 namespace rldp::actors {
 
@@ -16,9 +19,10 @@ namespace rldp::actors {
 /// them that matches nothing.
 config::adapted_model describe_adapted(const config::run_config& config, const models::model_config& model);
 
-/// model.shard of a run over ranks, where it is open: true where one of them can't hold the whole base, which `holds`
-/// tells of this one, given how many ranks its machine has. All ranks call it, and choose the same. Errors: bad_input
-/// where their settings differ.
+/// model.shard of a run over ranks, where it is open: as rank 0 has it; where that has none either, true where one of
+/// them can't hold the whole base, which `holds` tells of this one, given how many ranks its machine has, and where a
+/// share is less. Else it stays open, and other ranks may choose anew. All ranks call it, and choose the same. Errors:
+/// bad_input where their settings differ.
 std::optional<config::choice> choose_sharing(config::run_config& asked, const models::model_config& model,
                                              ranks::team& team, const std::function<bool(std::int64_t)>& holds);
 

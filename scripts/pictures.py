@@ -180,9 +180,11 @@ def dots(of):
         for i, (name, kind, mean, low, high) in enumerate(one["rows"]):
             at = y + leap * (i + 0.5) + 2
             out.append(text(x - 8, at + 4.5, name, "f-ink b" if kind == "ours" else "f-ink", "end"))
+            if mean is None:
+                continue
             if mean > one["axis"][1]:
                 out += [arrow([[x + w - 26, at], [x + w, at]], kind), text(x + w - 32, at + 4.5, f"{mean:g}", f"f-{kind}", "end")]
-            elif mean is not None:
+            else:
                 out += [path([[x + length(low), at], [x + length(high), at]], f"s-{kind}", 2), sign(x + length(mean), at, kind)]
     return out + [texts(*one["at"], one["lines"], "f-muted") for one in of["texts"]]
 

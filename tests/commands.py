@@ -78,6 +78,9 @@ def list_keys():
 
 def find_faults(words, keys):
     name, *arguments = words
+    if name.startswith("("):
+        yield f"can't be read as words of a shell {name}"
+        return
     for word in words:
         path = word.split("=", 1)[-1].strip("\"',")
         if path.startswith(here) and not re.search(r"[*<>…{\[$]|NAME|DIR", path) and not (root / path).exists():
@@ -99,7 +102,7 @@ def find_faults(words, keys):
             taker = word.split("=", 1)[0]
             if taker not in options:
                 yield f"{command} has no option {taker}"
-        elif taker in ("--set", "--grid") and re.fullmatch(r"[a-z_.]+=.*", word):
+        elif taker in ("--set", "--grid") and "=" in word and not re.match(r"KEY|[^=]*…", word):
             key = word.split("=", 1)[0]
             if key not in keys:
                 yield f"{taker} {key}: the configuration has no such key"

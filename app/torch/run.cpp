@@ -21,11 +21,13 @@
 #include "config/config.hpp"
 #include "data/sources/piped_rows.hpp"
 #include "eval/report/run_report.hpp"
+#include "models/weights.hpp"
 #include "monitor/http/server.hpp"
 #include "monitor/terminal/live_line.hpp"
 #include "monitor/terminal/terminal.hpp"
 #include "privacy/spending/certificate.hpp"
 #include "run/artifacts/run_directory.hpp"
+#include "run/memory.hpp"
 #include "run/ranks/processes.hpp"
 #include "run/run_end.hpp"
 #include "run/signals.hpp"
@@ -161,10 +163,17 @@ std::vector<std::string> arguments_of_ranks() {
     return out;
 }
 
+/// Whether so many ranks may come to share their base, which they choose when they have met.
+bool may_share(const config::run_config& config, std::size_t ranks) {
+    if (config.model.shard) return *config.model.shard;
+    return !config.train.trains_base() &&
+           actors::shares_well(models::read_model(config.model.path), static_cast<std::int64_t>(ranks));
+}
+
 int run_workers(const run_arguments& given, const config::run_config& config) {
     if (is_piped(config.data.path)) data::standard_rows();  // which every rank inherits, sealed
     ranks::local_ranks how{.ranks = given.workers,
-                           .meshed = config.model.shard.value_or(true),
+                           .meshed = may_share(config, given.workers),
                            .arguments = arguments_of_ranks(),
                            .attempts = 1 + given.restarts};
     how.again_arguments = how.arguments;

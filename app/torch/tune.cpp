@@ -63,34 +63,41 @@ std::optional<std::string> choose_targets(const tune_arguments& given, const eva
     return to_override(chosen);
 }
 
-/// Of a first trial with these settings: for its N, and for what it refuses. Only where N is declared can a budget be
+/// Of the first trial: for its N, and for what it refuses. Only where N is declared can a budget be
 /// told without data. A tuning that was entered in its budget book goes on there.
-actors::run_plan plan_first(const tune_arguments& given, const std::vector<std::string>& overrides,
+actors::run_plan plan_first(const tune_arguments& given, const eval::tune_plan& plan,
                             const std::filesystem::path& out) {
-    const auto config = load_with(given, overrides);
+    const auto config = load_with(given, plan.trials.front().overrides);
     if (given.dry_run && config.privacy.population) return actors::plan_without_reading(config);
     const bool enters = !given.dry_run && !std::filesystem::exists(privacy::locate_account(out));
     return actors::check(config, {.entered = enters ? std::optional(out) : std::nullopt,
                                   .tell = given.quiet ? on_loading{} : monitor::loading_line()});
 }
 
+/// Without reading, once N is known.
+actors::run_plan plan_again(const tune_arguments& given, std::vector<std::string> overrides, std::int64_t population) {
+    overrides.push_back(fmt::format("privacy.population={}", population));
+    return actors::plan_without_reading(load_with(given, overrides));
+}
+
 /// Noise in bands wants another rate than independent noise, so a run whose rate is given has one band. Trials look for
 /// the rate: noise.bands that is open is chosen as where the rate is, too. Nothing where it is given, or no rate is
 /// tried. What a tuning that goes on began with stays.
 std::optional<std::string> choose_bands(const tune_arguments& given, const eval::tune_plan& plan,
-                                        const std::filesystem::path& out) {
+                                        std::int64_t population, const std::filesystem::path& out) {
     const std::string key = "noise.bands";
     const auto& axes = plan.what.axes;
     const bool tried = std::any_of(axes.begin(), axes.end(), [](const auto& one) { return one.name == "train.lr"; });
     auto overrides = plan.trials.front().overrides;
-    if (!tried || load_with(given, overrides).noise.bands) return {};
+    const auto config = load_with(given, overrides);
+    if (!tried || config.noise.bands || config.train.trains_base()) return {};
     const auto to_override = [&](const nlohmann::ordered_json& value) { return key + "=" + value.dump(); };
     if (const auto begun = given.resume ? eval::read_base(out) : std::nullopt) {
         const auto settled = eval::value_at(*begun, key);
         return settled.is_null() ? std::nullopt : std::optional(to_override(settled));
     }
-    overrides.emplace_back("train.lr=null");
-    return to_override(plan_first(given, overrides, out).bands);
+    for (const char* each : {"train.lr=null", "train.final_lr=0.0"}) overrides.emplace_back(each);
+    return to_override(plan_again(given, overrides, population).bands);
 }
 
 /// What all runs of a tuning have the same, or one account could not pay for them.
@@ -106,12 +113,11 @@ double price_one(const config::run_config& config, const actors::run_plan& plan)
     return privacy::make_accountant(config.privacy.accountant)->epsilon(phases, plan.delta - padding);
 }
 
-eval::tune_price price_of(const tune_arguments& given, const eval::tune_plan& plan, const std::filesystem::path& out) {
-    const auto first = plan_first(given, plan.trials.front().overrides, out);
+eval::tune_price price_of(const tune_arguments& given, const eval::tune_plan& plan, std::int64_t population) {
     const auto again = [&](std::vector<std::string> overrides) {
-        overrides.push_back(fmt::format("privacy.population={}", first.population));
-        return actors::plan_without_reading(load_with(given, overrides));
+        return plan_again(given, std::move(overrides), population);
     };
+    const auto first = again(plan.trials.front().overrides);
     for (const auto& one : plan.trials)
         if (!same_price(again(one.overrides), first))
             refuse(
@@ -168,11 +174,12 @@ int run(tune_arguments given) {
         given.set.push_back(*targets);
         plan = plan_all();
     }
-    if (const auto bands = choose_bands(given, plan, out)) {
+    const auto population = plan_first(given, plan, out).population;
+    if (const auto bands = choose_bands(given, plan, population, out)) {
         given.set.push_back(*bands);
         plan = plan_all();
     }
-    const auto price = price_of(given, plan, out);
+    const auto price = price_of(given, plan, population);
     if (given.dry_run) {
         tell(plan, price, given.json);
         return 0;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -143,8 +144,17 @@ struct connections {
     std::vector<mesh> meshes;  ///< none unless they are meshed
 };
 
+/// As many descriptors as there may be: a mesh has two for each two ranks, twice.
+void allow_descriptors() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 /// Links between rank 0 and all others, and where they are meshed two streams between any two.
 connections connected(std::size_t ranks, bool meshed) {
+    if (meshed) allow_descriptors();
     const int least = first_of_links + (meshed ? 4 : 2) * static_cast<int>(ranks);
     const auto pair = [&] {
         int ends[2];
@@ -323,6 +333,9 @@ std::vector<link> inherited_links(const place& where) {
         out.push_back({descriptor(at), descriptor(at + 1)});
         for (const int each : {at, at + 1}) ::fcntl(each, F_SETFD, FD_CLOEXEC);
     }
+    // A mesh may come behind them, and may not be asked for: programs that a rank starts inherit nothing of it.
+    const int behind = first_of_links + 2 * count, most = 2 * (static_cast<int>(where.ranks) - 1);
+    for (int at = behind; at < behind + most; ++at) ::fcntl(at, F_SETFD, FD_CLOEXEC);
     return out;
 }
 

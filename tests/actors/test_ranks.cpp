@@ -131,7 +131,7 @@ TEST_CASE("ranks that share the base make the run of one that holds all of it, t
 
 TEST_CASE("ranks share a base that one of them could not hold, where that is left open") {
     auto model = models::read_model_config("config/tiny-gpt2");
-    model.layers = 2;
+    model.layers = 12;
     // What each of so many chose, where so many of them hold the whole base.
     const auto choose = [&](std::size_t count, std::size_t holding, const std::vector<std::string>& set = {}) {
         std::vector<std::string> out(count);
@@ -151,7 +151,16 @@ TEST_CASE("ranks share a base that one of them could not hold, where that is lef
                                    "shares: rank 1 could not hold the whole base and leave a quarter of its memory "
                                    "free"));
     CHECK(choose(2, 1, {"model.shard=false"}) == std::vector<std::string>(2, "keeps"));
-    CHECK(choose(3, 0) == std::vector<std::string>(3, "open"));  // one would have no layer
+    model.layers = 6;
+    CHECK(choose(3, 0) == std::vector<std::string>(3, "open"));  // two layers of a rank's own and four borrowed are all
+    // A run that goes on has its choice in rank 0's configuration; what a rank alone was given has no part in it.
+    std::vector<bool> shared(2);
+    CHECK(as_ranks(2, [&](const std::shared_ptr<ranks::team>& team) {
+              auto asked = team->rank() == 0 ? small({"model.shard=true"}) : small();
+              CHECK_FALSE(choose_sharing(asked, model, *team, [](std::int64_t) { return true; }));
+              shared[team->rank()] = asked.model.shares();
+          }) == quiet(2));
+    CHECK(shared == std::vector<bool>{true, true});
 }
 
 TEST_CASE("a run whose ranks share the base stops and goes on over another number of them, and alone") {
@@ -214,6 +223,9 @@ TEST_CASE("ranks with another table, configuration or semantics are refused befo
     const auto sharing = run_mixed(small(), small({"model.shard=true"}));
     CHECK(sharing == std::vector<std::string>(
                          2, "rank 1 has another setting of model.shard than rank 0; give every rank the same"));
+    const auto whole = run_mixed(small(), small({"train.parameters=[\"bias\"]", "train.lr=0.01"}));
+    CHECK(whole == std::vector<std::string>(
+                       2, "rank 1 has another setting of train.parameters than rank 0; give every rank the same"));
     const auto published = small({"privacy.semantics=as_published", "privacy.acknowledge_no_guarantee=true"});
     CHECK(has(run_mixed(published, published).front(), "run it in one process"));
     CHECK_FALSE(std::filesystem::exists(scratch / "run"));

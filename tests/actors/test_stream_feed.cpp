@@ -1,8 +1,10 @@
 // What `rldp monitor` is made of, against runs' streams.
+#include <algorithm>
 #include <caf/all.hpp>
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "actors/display.hpp"
 #include "actors/stream_feed.hpp"
@@ -31,6 +33,13 @@ class said {
         std::unique_lock lock(mutex_);
         grown_.wait_for(lock, std::chrono::minutes(1), [&] { return lines_.size() >= count; });
         return {lines_.begin(), lines_.begin() + static_cast<std::ptrdiff_t>(std::min(count, lines_.size()))};
+    }
+
+    /// Whether it comes to be said.
+    bool has(const std::string& line) {
+        std::unique_lock lock(mutex_);
+        return grown_.wait_for(lock, std::chrono::minutes(1),
+                               [&] { return std::find(lines_.begin(), lines_.end(), line) != lines_.end(); });
     }
 
   private:
@@ -87,25 +96,29 @@ TEST_CASE("a monitor attaches to a run, hears its end and attaches to the next o
     CHECK(all[6] == "second 7");
 }
 
-TEST_CASE("a run that falls silent is not over") {
+TEST_CASE("a run that falls silent is not over, and is where nobody is there any more") {
     system_config configuration;
     caf::actor_system system(configuration);
     said lines;
-    const testing::fake_server silent([](testing::peer& other) {
+    std::optional<testing::fake_server> silent;
+    silent.emplace([](testing::peer& other) {
         other.read_until("\r\n\r\n");
         other.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: " +
                    monitor::to_row(make_view("stopped", 3)) + "\n\n");
         other.read_rest();
     });
     const auto display = system.spawn(make_fed_display, show([](const run_view&) {}));
+    const auto place = monitor::parse_place("127.0.0.1:" + std::to_string(silent->port()));
     {
-        auto reader = std::make_unique<monitor::run_reader>(
-            monitor::parse_place("127.0.0.1:" + std::to_string(silent.port())), std::chrono::milliseconds(50));
         const stream_feed feed(
-            system, display, std::move(reader), [&](const std::string& line) { lines(line); }, [&] { lines("over"); },
-            std::chrono::hours(1));
-        CHECK(lines.first(2) ==
-              std::vector<std::string>{"attached to run stopped", "the run fell silent; waiting for another"});
+            system, display, std::make_unique<monitor::run_reader>(place, std::chrono::milliseconds(50)),
+            [&](const std::string& line) { lines(line); }, [&] { lines("over"); }, std::chrono::milliseconds(10));
+        // It is attached to again, and falls silent again, as often as it is there.
+        const std::vector<std::string> twice = {"attached to run stopped", "the run fell silent; waiting for it",
+                                                "attached to run stopped", "the run fell silent; waiting for it"};
+        CHECK(lines.first(4) == twice);
+        silent.reset();
+        CHECK(lines.has("over"));
     }
     caf::anon_send_exit(display, caf::exit_reason::user_shutdown);
 }

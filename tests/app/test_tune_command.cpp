@@ -160,4 +160,7 @@ TEST_CASE("rldp tune --dry-run tells what the trials leave of the noise") {
     CHECK(open.at("bands") == 4);
     CHECK(open.at("noise_multiplier") == told("--set noise.bands=4", nine_rates).at("noise_multiplier"));
     CHECK(told("--set train.lr=0.01 --grid clip.initial=0.1,0.2", "").at("bands") == 1);
+    CHECK(
+        told("--set train.lr=0.001 --set 'train.parameters=[\"bias\"]' --set noise.allocation=proportional", nine_rates)
+            .at("bands") == 1);
 }
