@@ -118,11 +118,13 @@ class http_server::loop {
 
     void tell(const run_view& now) {
         const std::lock_guard lock(mutex_);
-        announced_ = now;
+        announced_.latest = now;
+        ++announced_.told;
     }
     void tell(table_progress now) {
         const std::lock_guard lock(mutex_);
-        made_ = std::move(now);
+        made_.latest = std::move(now);
+        ++made_.told;
     }
     std::uint16_t port() const { return port_; }
     std::string address() const {
@@ -216,16 +218,14 @@ class http_server::loop {
 
     /// At the runs' files, and at who watches them.
     void look() {
-        if (const auto now = taken()) {
-            for (const auto& one : runs_.runs()) one->tell(*now);
-            runs_.changed();
-            beginning_ = *now;
-            beginning_->id = to_id(now->name);
-        }
-        if (const auto now = taken_rows()) {
-            for (const auto& one : runs_.runs()) one->tell(*now);
-            runs_.changed();
-        }
+        hear(announced_, [this](run_view& now) {
+            for (const auto& one : runs_.runs()) one->tell(now);
+            now.id = to_id(now.name);
+            beginning_ = std::move(now);
+        });
+        hear(made_, [this](const table_progress& now) {
+            for (const auto& one : runs_.runs()) one->tell(now);
+        });
         runs_.refresh();
         const bool beats = ++ticks_ % std::max<std::int64_t>(1, limits_.heartbeat / limits_.tick) == 0;
         if (runs_.version() != shown_) {
@@ -259,13 +259,28 @@ class http_server::loop {
         for (const auto& one : sessions_) one->show(run.id, known);
     }
 
-    std::optional<run_view> taken() {
+    /// What other threads tell, the latest.
+    template <class What>
+    struct news {
+        std::optional<What> latest;
+        std::uint64_t told = 0, heard = 0;
+    };
+
+    /// It counts as heard once `take` is through with it: where memory ends on the way, the next tick hears it again.
+    template <class What, class Take>
+    void hear(news<What>& of, const Take& take) {
+        std::optional<What> now;
+        std::uint64_t number = 0;
+        {
+            const std::lock_guard lock(mutex_);
+            if (of.heard == of.told) return;
+            now = of.latest;
+            number = of.told;
+        }
+        take(*now);
+        runs_.changed();
         const std::lock_guard lock(mutex_);
-        return std::exchange(announced_, {});
-    }
-    std::optional<table_progress> taken_rows() {
-        const std::lock_guard lock(mutex_);
-        return std::exchange(made_, {});
+        of.heard = number;
     }
 
     const http_limits limits_;
@@ -288,8 +303,8 @@ class http_server::loop {
     std::atomic<bool> ending_ = false;
 
     std::mutex mutex_;
-    std::optional<run_view> announced_;
-    std::optional<table_progress> made_;
+    news<run_view> announced_;
+    news<table_progress> made_;
     std::thread thread_;
 };
 

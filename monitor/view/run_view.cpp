@@ -126,45 +126,82 @@ std::optional<eval::interval> interval_at(const json& object, const std::string&
 
 }  // namespace
 
-json to_json(const run_view& run) {
-    json out = {{"id", run.id},
-                {"name", shown_text(run.name)},
-                {"title", run.title},
-                {"tags", run.tags},
-                {"state", run.state},
-                {"over", is_over(run)},
-                {"method", run.method},
-                {"model", run.model},
-                {"data", run.data},
-                {"step", run.step},
-                {"steps", run.steps},
-                {"held_out", run.held_out},
-                {"evaluated_step", run.evaluated_step},
-                {"progress_step", run.progress_step},
-                {"perplexity_before", number(run.perplexity_before)}};
+namespace {
+
+/// Each field of a run's row, by name: a value, or a list of some.
+template <class Value, class List>
+void list_fields(const run_view& run, const Value& value, const List& list) {
+    value("id", run.id);
+    value("name", shown_text(run.name));
+    value("title", run.title);
+    list("tags", {run.tags.begin(), run.tags.end()});
+    value("state", run.state);
+    value("over", is_over(run));
+    value("method", run.method);
+    value("model", run.model);
+    value("data", run.data);
+    value("step", run.step);
+    value("steps", run.steps);
+    value("held_out", run.held_out);
+    value("evaluated_step", run.evaluated_step);
+    value("progress_step", run.progress_step);
+    value("perplexity_before", number(run.perplexity_before));
     for (const auto& row : eval::quantities) {
         const auto& found = run.latest[row.which];
         const std::string name(row.name);
-        out[name] = number(found.value);
+        value(name, number(found.value));
         if (!row.within) continue;
-        out[name + "_in"] = found.within ? json{number(found.within->low), number(found.within->high)} : json(nullptr);
+        if (found.within)
+            list(name + "_in", {number(found.within->low), number(found.within->high)});
+        else
+            value(name + "_in", nullptr);
     }
-    out["ledger_head"] = run.ledger_head;
-    out["report"] = run.has_report;
-    out["certificate"] = run.has_certificate;
-    if (run.rows_asked > 0) out["made_up_rows"] = {run.rows_made, run.rows_asked};
-    if (!run.problem.empty()) out["problem"] = run.problem;
+    value("ledger_head", run.ledger_head);
+    value("report", run.has_report);
+    value("certificate", run.has_certificate);
+    if (run.rows_asked > 0) list("made_up_rows", {run.rows_made, run.rows_asked});
+    if (!run.problem.empty()) value("problem", run.problem);
     if (run.contract) {
-        out["guarantee"] = run.contract->any;
-        out["guaranteed_epsilon"] = number(run.contract->epsilon_guaranteed);
-        out["epsilon"] = number(run.contract->epsilon_budget);
-        out["delta"] = number(run.contract->delta);
+        value("guarantee", run.contract->any);
+        value("guaranteed_epsilon", number(run.contract->epsilon_guaranteed));
+        value("epsilon", number(run.contract->epsilon_budget));
+        value("delta", number(run.contract->delta));
     }
+}
+
+/// Of a value that is no list and no object.
+std::string to_text(const json& value) {
+    return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+json to_json(const run_view& run) {
+    auto out = json::object();
+    list_fields(
+        run, [&](const std::string& name, json value) { out[name] = std::move(value); },
+        [&](const std::string& name, std::vector<json> values) { out[name] = std::move(values); });
     return out;
 }
 
 std::string to_row(const run_view& run) {
-    return to_json(run).dump(-1, ' ', false, json::error_handler_t::replace);
+    // Not by way of to_json(): the destructor of nlohmann's lists and objects allocates, and where memory is short that
+    // would end a server that writes rows all the time.
+    std::string out;
+    const auto begin = [&](const std::string& name) { out += (out.empty() ? "{" : ",") + to_text(name) + ":"; };
+    list_fields(
+        run,
+        [&](const std::string& name, const json& value) {
+            begin(name);
+            out += to_text(value);
+        },
+        [&](const std::string& name, const std::vector<json>& values) {
+            begin(name);
+            out += '[';
+            for (const auto& one : values) out.append(&one == values.data() ? "" : ",").append(to_text(one));
+            out += ']';
+        });
+    return out + '}';
 }
 
 run_view parse_row(std::string_view line) {
