@@ -75,18 +75,24 @@ json curve(std::span<const privacy::phase> phases, const std::vector<std::string
     return points;
 }
 
+/// The least number of so many digits that is no less: bounds are told so.
+double round_up(double value, int digits) {
+    if (value <= 0) return 0;
+    const double unit = std::pow(10, std::floor(std::log10(value)) - digits + 1);
+    return std::ceil(value / unit) * unit;
+}
+
 void print_risk(const privacy::risk_statement& risk) {
     say("what an attacker can tell who knows all but whether one unit was in the data\n"
         "  wrong about, of 1,000 not in it   right about, of 1,000 in it, at most\n");
-    // Bounds are rounded up.
     for (const auto& [wrong, right] : risk.best)
         say("  {:>31g}   {:>36.2f}\n", 1000 * wrong, std::ceil(1e5 * right) / 100);
-    say("  advantage {:.4g}: the largest difference of the two rates\n", risk.advantage);
+    say("  advantage {:.4g}: the largest difference of the two rates\n", round_up(risk.advantage, 4));
     if (std::isfinite(risk.mu))
-        say("  μ {:.4g}: of a Gaussian mechanism whose attacker is no worse from 0.0001 to a half, and by at most "
-            "{:.3g} of 1,000 "
-            "better\n",
-            risk.mu, 1000 * risk.excess);
+        say("  μ {:.4g}: of a Gaussian mechanism whose attacker is no worse at 65 rates from 0.0001 to a half, and by "
+            "at "
+            "most {:.3g} of 1,000 better\n",
+            round_up(risk.mu, 4), round_up(1000 * risk.excess, 3));
 }
 
 /// Puts the rounds of one banded phase in its place, and tells of them; null without --bands.

@@ -183,7 +183,7 @@ void add_noise_and_clip(std::vector<key>& keys) {
         .add("bands", &noise_section::bands, between(1, 1024), "steps",
              "Noise is correlated over so many steps, so that later ones take back a part of what earlier ones added; "
              "each unit is drawn at every so many'th step only. 1: independent noise. noise.policy fixed alone.",
-             "1; `rldp check` says how many would pay")
+             "chosen: more than 1 where they take a quarter of the noise, and train.lr is open or tried")
         .add("insecure_reproducible", &noise_section::insecure_reproducible, yes_or_no{}, "",
              "Draws, dropout and noise follow from the seed: for tests, no guarantee.");
     section(

@@ -114,8 +114,8 @@ void add_inputs(std::vector<key>& keys) {
              "about a third more time, and the same numbers.")
         .add("shard", &model_section::shard, yes_or_no{}, "",
              "For bases larger than one rank's memory: each of a run's ranks (rldp run --workers, or a launcher's) "
-             "holds "
-             "its share of the layers. It borrows the others, one ahead of their use. The same numbers.",
+             "holds its share of the layers. It borrows the others, one ahead of their use. With one thread a rank "
+             "the numbers are the same to the last bit.",
              "chosen: true where a rank could not hold all of them");
     section(
         keys, "lora.", [](auto& c) -> auto& { return c.lora; })

@@ -1,7 +1,7 @@
 #include "run/cached_corpus.hpp"
 
 #include <functional>
-#include <string_view>
+#include <string>
 #include <system_error>
 
 #include "base/directories.hpp"

@@ -94,20 +94,6 @@ std::string advise_sharing(config::reading_spec spec, const workload& work, cons
     return fmt::format("; or share the base: with model.shard {} ranks hold it, each with such memory", *ranks);
 }
 
-/// model.shard, where it is open and one process could not hold the base, but ranks can.
-std::optional<config::choice> propose_sharing(config::run_config& config, const models::model_config& model) {
-    auto spec = config::to_reading_spec(config);
-    const bool open = !spec.model.shard && !spec.trains_base() && config.privacy.semantics == semantics::sound;
-    if (!open || holds_whole_base(spec, model, 1)) return {};
-    spec.model.shard = true;
-    if (!find_least_ranks(spec, model, choose_layout(spec, model), least_work(spec, model))) return {};
-    config.model.shard = true;
-    return config::choice{"model.shard", "true",
-                          find_room(spec).owner +
-                              " could not hold the base and leave a quarter of its memory free; "
-                              "several ranks can (docs/cluster.md)"};
-}
-
 /// Padding is asked for to hide the draw; a machine that then runs out of memory would show it after all.
 void check_memory(const config::reading_spec& spec, const workload& work, const models::model_config& model,
                   const models::lora_layout& layout, run_plan& plan) {

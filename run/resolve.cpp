@@ -167,6 +167,19 @@ config::adapted_model describe_adapted(const config::run_config& config, const m
     return out;
 }
 
+std::optional<config::choice> propose_sharing(config::run_config& config, const models::model_config& model) {
+    auto spec = config::to_reading_spec(config);
+    const bool open = !spec.model.shard && !spec.trains_base() && config.privacy.semantics == semantics::sound;
+    if (!open || holds_whole_base(spec, model, 1)) return {};
+    spec.model.shard = true;
+    if (!find_least_ranks(spec, model, choose_layout(spec, model), least_work(spec, model))) return {};
+    config.model.shard = true;
+    return config::choice{"model.shard", "true",
+                          find_room(spec).owner +
+                              " could not hold the base and leave a quarter of its memory free; "
+                              "several ranks can (docs/cluster.md)"};
+}
+
 std::optional<config::choice> choose_sharing(config::run_config& asked, const models::model_config& model,
                                              ranks::team& team, const std::function<bool(std::int64_t)>& holds) {
     auto& shard = asked.model.shard;

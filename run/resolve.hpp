@@ -19,6 +19,10 @@ namespace rldp::actors {
 /// them that matches nothing.
 config::adapted_model describe_adapted(const config::run_config& config, const models::model_config& model);
 
+/// model.shard, where it is open: true where one process could not hold the whole base, but ranks can. For who asks
+/// before there are any.
+std::optional<config::choice> propose_sharing(config::run_config& config, const models::model_config& model);
+
 /// model.shard of a run over ranks, where it is open: as rank 0 has it; where that has none either, true where one of
 /// them can't hold the whole base, which `holds` tells of this one, given how many ranks its machine has, and where a
 /// share is less. Else it stays open, and other ranks may choose anew. All ranks call it, and choose the same. Errors:

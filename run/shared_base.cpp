@@ -185,9 +185,9 @@ class layer_room {
     static std::size_t with_gap(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
     std::span<std::uint8_t> take(std::size_t bytes) {
+        require(used_ + bytes <= size_, "a layer is larger than its matrices");
         const std::span out(owner_.get() + used_, bytes);
         used_ += with_gap(bytes);
-        require(used_ <= size_, "a layer is larger than its matrices");
         return out;
     }
 

@@ -138,6 +138,8 @@ def main(arguments):
     listed = subprocess.run(["git", "-C", str(root), "ls-files", "*.cpp", "*.hpp", "*.cmake", "*CMakeLists.txt", "*.py", "*.sh",
                              ":!scripts/words.py", ":!tests/words.py"],
                             capture_output=True, text=True)
+    if listed.returncode != 0:
+        print("words: skipped: what sources cite, for this is no checkout of git")
     for source in listed.stdout.split("\n") if listed.returncode == 0 else []:
         if source and (root / source).is_file():
             complaints += [f"{source}:{line}: {what}" for line, what in all_pages.citations(root / source)]

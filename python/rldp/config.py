@@ -249,7 +249,8 @@ class Model(Section):
     third more time, and the same numbers. Default: false."""
     shard: bool | None = None
     """For bases larger than one rank's memory: each of a run's ranks (rldp run --workers, or a launcher's) holds its
-    share of the layers. It borrows the others, one ahead of their use. The same numbers."""
+    share of the layers. It borrows the others, one ahead of their use. With one thread a rank the numbers are the
+    same to the last bit."""
 
 
 @dataclass

@@ -55,6 +55,10 @@ struct long_watch {
           watching([this] {
               watched = rldp_says("monitor " + address + " --until-end --json --timeout 600", other.path());
           }) {}
+    ~long_watch() {
+        run.kill();
+        if (watching.joinable()) watching.join();
+    }
     std::string said() const { return read_file(scratch.path() / "said"); }
     /// Until the monitor has printed `part`, or the run is over.
     void wait_for(const std::string& part) const {
