@@ -66,7 +66,7 @@ const charts = (() => {
   function lines(parent, options) {
     const parts = frame(parent, options.title), {svg, caption, legend} = parts;
     const x = d3.scale.linear().range([size.left, size.width - size.right]);
-    let y, shown = [], along = null;
+    let y, shown = [], along = null, pointed = null;  // pointed: where the pointer is, in the drawing's units
     const xAxis = svg.append("g").attr("class", "axis").attr("transform", `translate(0,${size.height - size.bottom})`);
     const yAxis = svg.append("g").attr("class", "axis").attr("transform", `translate(${size.left},0)`);
     const xLabel = svg.append("text").attr("x", size.width - size.right).attr("y", size.height - 2).attr("text-anchor", "end");
@@ -93,9 +93,16 @@ const charts = (() => {
       caption.textContent = near.map(([s, p]) => `${shown.length > 1 ? s.name + " " : ""}${number(p[1])} at step ${p[0]}`).join("; ");
     }
     function rest() {
+      pointed = null;
       cross.style("display", "none");
       caption.textContent = shown.length === 1 && shown[0].points.length
         ? `${number(shown[0].points[shown[0].points.length - 1][1])} at step ${shown[0].points[shown[0].points.length - 1][0]}` : "";
+    }
+
+    function point() {
+      const at = Math.max(size.left, Math.min(size.width - size.right, pointed));
+      cross.style("display", null).attr("x1", at).attr("x2", at).attr("y1", size.top).attr("y2", size.height - size.bottom);
+      read(along.step(x.invert(at)));
     }
 
     /// across: {label, of(step), step(value)}, what is drawn against instead of steps; null: steps.
@@ -140,12 +147,9 @@ const charts = (() => {
         shown.map((s) => `${s.name}: from ${number(s.points[0][1])} to ${number(s.points[s.points.length - 1][1])}`).join("; "));
       over.call(brush.x(x));
       over.selectAll("rect").attr("y", size.top).attr("height", size.height - size.top - size.bottom);
-      over.on("mousemove", function () {
-        const at = Math.max(size.left, Math.min(size.width - size.right, d3.mouse(this)[0]));
-        cross.style("display", null).attr("x1", at).attr("x2", at).attr("y1", size.top).attr("y2", size.height - size.bottom);
-        read(along.step(x.invert(at)));
-      }).on("mouseleave", rest);
-      rest();
+      over.on("mousemove", function () { pointed = d3.mouse(this)[0]; point(); }).on("mouseleave", rest);
+      // A run that goes on is drawn again and again; who reads a value goes on reading it.
+      if (pointed === null) rest(); else point();
     }
     return {update};
   }
