@@ -1,5 +1,6 @@
 // What `rldp monitor` is made of, against runs' streams.
 #include <algorithm>
+#include <atomic>
 #include <caf/all.hpp>
 #include <future>
 #include <memory>
@@ -131,6 +132,31 @@ TEST_CASE("a monitor that waits for a run can be ended") {
     {
         const stream_feed feed(
             system, display, reader_at(port), [](const std::string&) {}, [] {}, std::chrono::hours(1));
+    }
+    caf::anon_send_exit(display, caf::exit_reason::user_shutdown);
+}
+
+TEST_CASE("what keeps a monitor out is said once, however often it knocks") {
+    system_config configuration;
+    caf::actor_system system(configuration);
+    said lines;
+    std::atomic<int> knocked = 0;
+    testing::fake_server shut([&](testing::peer& other) {
+        other.read_until("\r\n\r\n");
+        if (++knocked <= 3) return other.send("HTTP/1.1 401 Unauthorized\r\nContent-Length: 3\r\n\r\nno\n");
+        other.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: " +
+                   monitor::to_row(make_view("opened", 3)) + "\n\n");
+        other.read_rest();
+    });
+    const auto display = system.spawn(make_fed_display, show([](const run_view&) {}));
+    {
+        const stream_feed feed(
+            system, display, reader_at(shut.port()), [&](const std::string& line) { lines(line); }, [] {},
+            std::chrono::milliseconds(10));
+        const auto said = lines.first(2);
+        REQUIRE(said.size() == 2);
+        CHECK(said[0].ends_with("; waiting"));
+        CHECK(said[1] == "attached to run opened");
     }
     caf::anon_send_exit(display, caf::exit_reason::user_shutdown);
 }
