@@ -374,11 +374,11 @@ loaded_weights load_weights(const fs::path& path, const model_config& config, st
     loaded_weights result;
     std::vector<std::string> names;
     for (const auto& name : list_names(config)) {
-        if (how.wanted && how.digest) result.glimpses[name] = glimpse(source->view(name));
-        if (!how.wanted || how.wanted(name))
-            names.push_back(name);
-        else
+        if (how.wanted && how.digest) {
+            result.glimpses[name] = glimpse(source->view(name));
             source->forget(name);
+        }
+        if (!how.wanted || how.wanted(name)) names.push_back(name);
     }
     const auto modules = list_module_weights(config);
     std::int64_t total = 0;
