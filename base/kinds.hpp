@@ -186,13 +186,14 @@ struct names<averaging> {
         {averaging::none, "none"}, {averaging::ema, "ema"}, {averaging::tail, "tail"}};
 };
 
-/// The publication's controller, or a policy that was prepared beforehand.
-enum class controller_kind { published, prepared };
+/// Who steers: the publication's controller, a policy that was prepared beforehand, or nobody, by a schedule.
+enum class controller_kind { published, prepared, schedule };
 template <>
 struct names<controller_kind> {
     static constexpr auto what = "controller";
     static constexpr named_value<controller_kind> rows[] = {{controller_kind::published, "published"},
-                                                            {controller_kind::prepared, "prepared"}};
+                                                            {controller_kind::prepared, "prepared"},
+                                                            {controller_kind::schedule, "schedule"}};
 };
 
 /// What the published controller may set.

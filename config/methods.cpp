@@ -123,7 +123,8 @@ const method_row& method_named(const std::string& name) {
 }
 
 const method_row& find_method(const run_config& config) {
-    return method_named(config.method.name);
+    const auto& row = method_named(config.method.name);
+    return row.steered() && config.rl.state == controller_kind::schedule ? method_named("static") : row;
 }
 
 namespace {
@@ -180,6 +181,15 @@ std::optional<std::string_view> find_schedule_key(const run_config& config) {
                         {"train.warmup", train.warmup != plain.warmup},
                         {"train.final_lr", train.final_lr != plain.final_lr},
                         {"train.average", train.average != plain.average}});
+}
+
+bool leaves_room_for_a_schedule(const run_config& config) {
+    const auto &rl = config.rl, none = rl_section{};
+    const auto& noise = config.noise;
+    return !find_published_key(config) && !rl.interval && !rl.warmup && !rl.radius_scale && !rl.rescale &&
+           rl.policy == none.policy && noise.policy.value_or(policy_kind::fixed) == policy_kind::fixed &&
+           !noise.allocation && noise.statistics_share.value_or(0) == 0 && noise.deck == noise_section{}.deck &&
+           !config.public_data.used_for(public_use::radii);
 }
 
 method_choices resolve_choices(const run_config& config) {

@@ -71,6 +71,7 @@ const std::vector<method_row>& methods();
 
 /// Errors: bad_input for a name that no row has.
 const method_row& method_named(const std::string& name);
+/// The row that acts: method.name's, or under rl.state "schedule", where nothing steers, that of "static".
 const method_row& find_method(const run_config& config);
 
 /// Of the rows that have something.
@@ -88,6 +89,9 @@ std::string names_of_methods(Has has) {
 std::optional<std::string_view> find_published_key(const run_config& config);
 /// The first key of those given that sets a rate schedule or an average, which a prepared policy brings itself.
 std::optional<std::string_view> find_schedule_key(const run_config& config);
+
+/// Whether no key is given that a controller alone has: a schedule may take its place.
+bool leaves_room_for_a_schedule(const run_config& config);
 
 struct method_choices {
     bool prepared;  ///< rl.state: where it is open, "prepared" for a steered method unless a key is given that

@@ -136,16 +136,24 @@ double rate_for(const run_config& config, std::int64_t steps, const adapted_mode
     return std::stod(fmt::format("{:.1e}", std::round(rate / unit) * unit));
 }
 
-std::optional<choice> choose_state(run_config& config, bool vouched_for) {
+std::optional<choice> choose_state(run_config& config, const std::optional<std::string>& doubt) {
     const bool open = find_method(config).steered() && config.privacy.semantics == semantics::sound && !config.rl.state;
     if (!open) return std::nullopt;
-    const bool asked = config.rl.controller || config.rl.online;
-    const bool room = resolve_choices(config).prepared, prepared = room && (vouched_for || asked);
-    config.rl.state = prepared ? controller_kind::prepared : controller_kind::published;
-    return choice{"rl.state", written(*config.rl.state).dump(),
-                  prepared ? "its policy passed its gate on runs of families that it had not seen"
-                  : room   ? "the prepared policy that ships has not seen runs of so many steps"
-                           : "a key is given that a prepared policy has no use for"};
+    const bool asked = config.rl.controller || config.rl.online, room = resolve_choices(config).prepared;
+    const auto choose = [&](controller_kind kind, std::string reason) {
+        config.rl.state = kind;
+        return choice{"rl.state", written(kind).dump(), std::move(reason)};
+    };
+    if (room && (asked || !doubt))
+        return choose(controller_kind::prepared, "its policy passed its gate on runs of families that it had not seen");
+    if (leaves_room_for_a_schedule(config)) {
+        const auto given = find_schedule_key(config);
+        return choose(
+            controller_kind::schedule,
+            given ? fmt::format("{} is given, and a prepared policy brings a schedule of its own", *given)
+                  : "for the prepared policy that ships nobody vouches here: " + doubt.value_or("it is not asked for"));
+    }
+    return choose(controller_kind::published, "a key is given that the published controller alone has a use for");
 }
 
 std::vector<std::int64_t> look_steps(std::int64_t looks, std::int64_t steps) {

@@ -30,9 +30,10 @@ inline std::int64_t most_eval_records(const run_config& config) {
 std::vector<std::int64_t> look_steps(std::int64_t looks, std::int64_t steps);
 
 /// Settles who steers a method with a controller under sound semantics, where rl.state is open: "prepared", unless a
-/// key is given that a prepared policy has no use for, or the run is not `vouched_for`: unlike those of the policy's
-/// preparation. Comes before all other choices, which depend on it. Nothing where there is nothing to settle.
-std::optional<choice> choose_state(run_config& config, bool vouched_for);
+/// key is given that a prepared policy has no use for, or there is a `doubt` that it was prepared for such runs; else
+/// "schedule", unless a key is given that a controller alone has. Comes before all other choices, which depend on it.
+/// Nothing where there is nothing to settle.
+std::optional<choice> choose_state(run_config& config, const std::optional<std::string>& doubt);
 
 /// What the learning rate depends on of a model and its adapters.
 struct adapted_model {

@@ -161,12 +161,11 @@ void add_company(std::vector<key>& keys) {
     section(
         keys, "rl.", [](auto& c) -> auto& { return c.rl; })
         .add("state", &rl_section::state, any_of<controller_kind>(), "",
-             "What the controller looks at: the published statistics, from which it learns in the run; or what the "
-             "releases show of each adapter, by which a policy that was prepared on made-up tasks sets learning rates "
-             "and shares of the noise.",
-             "chosen: prepared for runs as long as those that the shipped policy has seen, unless a key is given that "
-             "it "
-             "has no use for")
+             "Who steers. prepared: a policy that was prepared on made-up tasks sets learning rates and shares of the "
+             "noise by what the releases show of each adapter. schedule: nobody; the run is that of method static. "
+             "published: the publication's controller, which learns in the run from statistics that are paid for.",
+             "chosen: prepared for runs such as the shipped policy has seen, else schedule; published where a key is "
+             "given that it alone has")
         .tunable()
         .add("controller", &rl_section::controller, location{"the path of a prepared policy"}, "",
              "The policy of rl.state prepared. It brings a schedule and an average of its own, around the mean rate "

@@ -31,7 +31,7 @@ privacy_spec resolve_privacy(const run_config& config, std::int64_t population, 
 
 method_spec resolve_method(const run_config& config, const method_choices& choices) {
     return {.kind = find_method(config).kind,
-            .name = config.method.name,
+            .name = find_method(config).name,
             .allocation = choices.allocation,
             .statistics_share = choices.statistics_share,
             .quantile = choices.quantile,
@@ -64,7 +64,9 @@ train_spec resolve_training(const run_config& config, std::int64_t population, c
 
 controller_spec resolve_controller(const run_config& config, const method_choices& choices) {
     const auto& given = config.rl;
-    return {.kind = choices.prepared ? controller_kind::prepared : controller_kind::published,
+    return {.kind = choices.prepared                ? controller_kind::prepared
+                    : find_method(config).steered() ? controller_kind::published
+                                                    : controller_kind::schedule,
             .interval = chosen(given.interval, "rl.interval"),
             .warmup = chosen(given.warmup, "rl.warmup"),
             .radius_scale = choices.radius_scale,

@@ -96,12 +96,12 @@ struct train_spec {
 };
 
 struct controller_spec {
-    controller_kind kind = controller_kind::published;  ///< also of methods without a controller
-    std::int64_t interval = 0, warmup = 0;              ///< T_RL and T_warm, steps
-    double radius_scale = 0;                            ///< radii are relative to so many medians
-    bool rescale = false;                               ///< released sums are divided by radii
-    std::optional<std::string> file, signer;            ///< of a prepared policy: absent, the shipped one, anyone's
-    bool online = false;                                ///< a prepared policy goes on learning
+    controller_kind kind = controller_kind::schedule;  ///< also of methods that have no controller
+    std::int64_t interval = 0, warmup = 0;             ///< T_RL and T_warm, steps
+    double radius_scale = 0;                           ///< radii are relative to so many medians
+    bool rescale = false;                              ///< released sums are divided by radii
+    std::optional<std::string> file, signer;           ///< of a prepared policy: absent, the shipped one, anyone's
+    bool online = false;                               ///< a prepared policy goes on learning
     controller_mode mode = controller_mode::learned;
     std::vector<controller_action> actions;
     rldp::clip_action clip_action = rldp::clip_action::delta;

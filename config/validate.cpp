@@ -40,7 +40,7 @@ finding contract(const run_config& config) {
     if (!sound && !privacy.acknowledge_no_guarantee)
         return R"(privacy.semantics "as_published" guarantees nothing; set privacy.acknowledge_no_guarantee to true, or )"
                R"(use "sound")";
-    if (!sound && !find_method(config).steered())
+    if (!sound && !method_named(config.method.name).steered())
         return fmt::format(R"(privacy.semantics "as_published" reproduces method rldp; method.name is "{}")",
                            config.method.name);
     if (!sound && (config.noise.policy || config.noise.allocation))
@@ -176,7 +176,8 @@ finding method_keys(const run_config& config) {
 }
 
 finding unsteered(const run_config& config) {
-    const auto& name = config.method.name;
+    const bool steerable = method_named(config.method.name).steered();
+    const auto name = steerable ? std::string(R"(rldp under rl.state "schedule")") : config.method.name;
     const auto choices = resolve_choices(config);
     const auto& row = find_method(config);
     if (row.statistics_share == 0 && choices.statistics_share != 0)
@@ -196,10 +197,14 @@ finding unsteered(const run_config& config) {
         return fmt::format(R"(noise.allocation is "shares", but method {} has no controller to set them; give )"
                            R"("proportional")",
                            name);
-    if (config.rl.state || config.rl.controller || config.rl.online)
-        return fmt::format(
-            "rl.state, rl.controller and rl.online have no meaning for method {}, which nothing steers; leave them out",
-            name);
+    if (steerable && config.privacy.semantics != semantics::sound)
+        return R"(rl.state "schedule" is no part of as_published; give "published")";
+    if (const auto given = find_published_key(config); steerable && given)
+        return fmt::format(R"({} is of rl.state "published", and it is "schedule"; leave one out)", *given);
+    if (config.rl.state && !steerable)
+        return fmt::format("rl.state has no meaning for method {}, which nothing steers; leave it out", name);
+    if (config.rl.controller || config.rl.online)
+        return fmt::format("rl.controller and rl.online have no meaning for method {}; leave them out", name);
     if (config.public_data.used_for(public_use::radii))
         return fmt::format(R"(public.use has "radii", which are those of method rldp; method {} has its own)", name);
     const auto may = row.groups;

@@ -243,7 +243,7 @@ run_plan plan_run(const config::run_spec& spec, const models::model_config& mode
     if (auto doubt = models::find_warning(model, spec.model.path)) out.warnings.push_back(std::move(*doubt));
     out.population = spec.privacy.population;
     out.steps = spec.train.steps;
-    if (spec.controller.kind == controller_kind::published) check_schedule(spec.train);
+    if (spec.controller.kind != controller_kind::prepared) check_schedule(spec.train);
     out.sample_rate = static_cast<double>(spec.train.expected_batch_size) / static_cast<double>(out.population);
     out.bands = spec.privacy.bands;
     out.runs = spec.privacy.runs;

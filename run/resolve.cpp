@@ -28,12 +28,15 @@ namespace rldp::actors {
 
 namespace {
 
-/// Whether the policy that ships was prepared on runs of as many steps.
-bool is_vouched_for(config::run_config config, std::int64_t population, const models::model_config& model) {
-    if (config.rl.state || !config::resolve_choices(config).prepared) return false;  // nobody asks
-    if (config.train.trains_base()) return false;                                    // prepared on adapters
+/// Why the policy that ships should not steer such a run, unasked; nothing where it was prepared for it.
+std::optional<std::string> find_doubt(config::run_config config, std::int64_t population,
+                                      const models::model_config& model) {
+    if (config.train.trains_base()) return "it was prepared on adapters, and train.parameters trains the base";
+    if (config.noise.bands.value_or(1) > 1) return "it was prepared on independent noise, and noise.bands is above 1";
+    config.rl.state = controller_kind::prepared;  // as if it did
     config::choose_open_keys(config, population, describe_adapted(config, model));
-    return rl::list_warnings(rl::prepared_policy::shipped(), config::planned_steps(config, population)).empty();
+    const auto doubts = rl::list_warnings(rl::prepared_policy::shipped(), config::planned_steps(config, population));
+    return doubts.empty() ? std::nullopt : std::optional(doubts.front());
 }
 
 /// What lora.targets comes to.
@@ -211,7 +214,7 @@ config::run_spec resolve(config::run_config asked, std::int64_t units, const mod
         if (one) made.push_back(std::move(*one));
     };
     const auto population = asked.privacy.population.value_or(units);
-    note(config::choose_state(asked, is_vouched_for(asked, population, model)));
+    note(config::choose_state(asked, find_doubt(asked, population, model)));
     note(choose_interval(asked));
     note(settle_targets(asked, model));
     const auto adapted = describe_adapted(asked, model);

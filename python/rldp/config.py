@@ -293,10 +293,10 @@ class Eval(Section):
 class Rl(Section):
     """Section rl of a configuration."""
 
-    state: Literal["published", "prepared"] | None = None
-    """What the controller looks at: the published statistics, from which it learns in the run; or what the releases
-    show of each adapter, by which a policy that was prepared on made-up tasks sets learning rates and shares of the
-    noise."""
+    state: Literal["published", "prepared", "schedule"] | None = None
+    """Who steers. prepared: a policy that was prepared on made-up tasks sets learning rates and shares of the noise by
+    what the releases show of each adapter. schedule: nobody; the run is that of method static. published: the
+    publication's controller, which learns in the run from statistics that are paid for."""
     controller: str | None = None
     """The policy of rl.state prepared. It brings a schedule and an average of its own, around the mean rate train.lr."""
     signer: str | None = None

@@ -88,7 +88,7 @@ audited_run open_audited(const std::filesystem::path& directory, bool during_run
     const auto config = eval::read_configuration(out.where, overrides);
     out.spec = config::to_reading_spec(config);
     out.clip = config::to_clip_spec(config);
-    out.method = config.method.name;
+    out.method = config::find_method(config).name;
     out.micro_batch = config::read_micro_batch(config);
     out.who = eval::read_membership(out.where.membership());
     out.pool = load_audit_pool(out.spec);

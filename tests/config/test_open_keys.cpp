@@ -152,29 +152,45 @@ TEST_CASE("an open key that a run needs is named") {
 
 TEST_CASE(
     "the policy that ships steers where nothing is asked that it has no use for, and where it has seen such runs") {
-    const auto state = [](const std::string& text, bool vouched_for = true) {
+    const std::string elsewhere = "it has not seen such runs";
+    const auto state = [](const std::string& text, const std::optional<std::string>& doubt = {}) {
         auto config = parsed(text);
-        const auto made = config::choose_state(config, vouched_for);
+        const auto made = config::choose_state(config, doubt);
         CHECK(made.has_value() == config.rl.state.has_value());
+        if (made && doubt && config.rl.state == controller_kind::schedule)
+            CHECK(made->reason.find(*doubt) != std::string::npos);
         CHECK(config::resolve_choices(config).prepared == (config.rl.state == controller_kind::prepared));
+        CHECK(config::find_method(config).steered() ==
+              (config.rl.state != controller_kind::schedule && config.method.name == "rldp"));
+        config::validate(config);
         return config.rl.state ? name_of(*config.rl.state) : std::string("nobody");
     };
     CHECK(state("{}") == "prepared");
-    CHECK(state("{}", false) == "published");
-    CHECK(state(R"({"rl": {"controller": "mine"}})", false) == "prepared");
+    CHECK(state("{}", elsewhere) == "schedule");
+    CHECK(state(R"({"rl": {"controller": "mine"}})", elsewhere) == "prepared");
+    CHECK(state(R"({"noise": {"policy": "fixed"}})", elsewhere) == "schedule");
     CHECK(state(R"({"noise": {"policy": "fixed", "allocation": "shares"}})") == "prepared");
+    for (const std::string given : {R"({"train": {"schedule": "linear"}})", R"({"train": {"warmup": 0}})",
+                                    R"({"train": {"average": "ema"}})", R"({"train": {"final_lr": 1e-4}})"}) {
+        INFO(given);
+        CHECK(state(given) == "schedule");
+    }
     for (const std::string given :
          {R"({"noise": {"policy": "deck"}})", R"({"noise": {"allocation": "uniform"}})",
-          R"({"noise": {"deck": {"levels": 4}}})", R"({"train": {"schedule": "linear"}})",
-          R"({"train": {"warmup": 0}})", R"({"train": {"average": "ema"}})", R"({"train": {"final_lr": 1e-4}})",
-          R"({"rl": {"interval": 4}})", R"({"rl": {"warmup": 4}})", R"({"rl": {"actions": ["radii"]}})",
-          R"({"rl": {"gamma": 0.5}})", R"({"rl": {"radius_scale": 1}})", R"({"rl": {"rescale": false}})"}) {
+          R"({"noise": {"deck": {"levels": 4}}})", R"({"rl": {"interval": 4}})", R"({"rl": {"warmup": 4}})",
+          R"({"rl": {"actions": ["radii"]}})", R"({"rl": {"gamma": 0.5}})", R"({"rl": {"radius_scale": 1}})",
+          R"({"rl": {"rescale": false}})"}) {
         INFO(given);
         CHECK(state(given) == "published");
+    }
+    for (const std::string given : {R"({"noise": {"statistics_share": 0.1}})", R"({"rl": {"policy": "random"}})",
+                                    R"({"public": {"path": "p", "use": ["radii"]}})"}) {
+        INFO(given);
+        CHECK(state(given, elsewhere) == "published");
     }
     CHECK(state(R"({"method": {"name": "static"}})") == "nobody");
     CHECK(state(R"({"privacy": {"semantics": "as_published", "acknowledge_no_guarantee": true}})") == "nobody");
     auto asked = parsed(R"({"rl": {"state": "published"}})");
-    CHECK_FALSE(config::choose_state(asked, true));
+    CHECK_FALSE(config::choose_state(asked, {}));
     CHECK(asked.rl.state == controller_kind::published);
 }

@@ -14,7 +14,7 @@ namespace {
 /// Nothing is open.
 config::run_config whole(const std::vector<std::string>& more = {}) {
     auto out = parsed(R"({"train": {"micro_batch": 4}, "eval": {"clip": 3}})", more);
-    config::choose_state(out, false);
+    config::choose_state(out, "not in a test");
     config::choose_open_keys(out, 6400, {.width = 64});
     return out;
 }

@@ -147,9 +147,10 @@ TEST_CASE("a bound on attackers lowers ε to what keeps it, and whoever resumes 
     CHECK(has(refusal([&] { settled({"privacy.risk.tpr=0.0100001"}); }), "is kept by no ε"));
 }
 
-TEST_CASE("the policy that ships steers runs as long as it has seen, and the published controller the others") {
+TEST_CASE("the policy that ships steers runs as long as it has seen, and a schedule has the others") {
     const auto planned = [](const std::string& steps, std::vector<std::string> set) {
-        set.insert(set.end(), {"rl.interval=null", "rl.warmup=null", "train.steps=" + steps});
+        set.insert(set.end(),
+                   {"rl.interval=null", "rl.warmup=null", "noise.statistics_share=null", "train.steps=" + steps});
         const auto chosen =
             actors::resolve(config::load("config/demo.json", set), 400, models::read_model_config("config/tiny-gpt2"));
         CHECK(chosen.choices.front().key == "rl.state");
@@ -157,11 +158,12 @@ TEST_CASE("the policy that ships steers runs as long as it has seen, and the pub
         CHECK(chosen.config.rl.state == chosen.controller.kind);
         return name_of(chosen.controller.kind) + " " + std::to_string(chosen.controller.interval);
     };
-    CHECK(planned("55", {"seed=1"}) == "published 5");
+    CHECK(planned("55", {"seed=1"}) == "schedule 5");
     CHECK(planned("56", {"seed=1"}) == "prepared 4");
     CHECK(planned("107", {"seed=1"}) == "prepared 4");
-    CHECK(planned("108", {"seed=1"}) == "published 9");
-    CHECK(planned("80", {"train.schedule=linear"}) == "published 5");
+    CHECK(planned("108", {"seed=1"}) == "schedule 9");
+    CHECK(planned("80", {"train.schedule=linear"}) == "schedule 5");
+    CHECK(planned("80", {"noise.bands=2"}) == "schedule 5");
     CHECK(planned("80", {"noise.policy=deck"}) == "published 5");
     CHECK(planned("108", {"rl.online=true", "public.path=synthetic:60"}) == "prepared 4");  // asked for
 }
