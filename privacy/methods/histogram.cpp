@@ -1,6 +1,6 @@
 // DC-SGD (Wei et al. 2025, arXiv 2503.22988): the radius from a private histogram of the units' norms, as a percentile
 // (P) or where the estimated error is least (E). Constants follow the authors' code; where that leaks or can loop
-// forever, docs/methods.md says what is done instead.
+// forever, research/methods.md says what is done instead.
 #include <algorithm>
 #include <array>
 #include <cmath>

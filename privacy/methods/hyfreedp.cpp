@@ -1,5 +1,5 @@
 // HyFreeDP (Liu and Bu 2025): every gradient is normalised, and the learning rate follows a parabola through noised
-// losses. docs/methods.md says where this differs from the paper.
+// losses. research/methods.md says where this differs from the paper.
 #include <ATen/ATen.h>
 #include <algorithm>
 #include <utility>
