@@ -151,7 +151,7 @@ std::optional<choice> choose_state(run_config& config, const std::optional<std::
         return choose(
             controller_kind::schedule,
             given ? fmt::format("{} is given, and a prepared policy brings a schedule of its own", *given)
-                  : "for the prepared policy that ships nobody vouches here: " + doubt.value_or("it is not asked for"));
+                  : "nobody vouches here for the policy that ships: " + doubt.value_or("it is not asked for"));
     }
     return choose(controller_kind::published, "a key is given that the published controller alone has a use for");
 }

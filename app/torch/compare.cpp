@@ -68,7 +68,7 @@ void add_compare(CLI::App& program, action& chosen) {
     add_grid_options(*command, *given, "method, epsilon, seed, stage, tune_lr, tune_seed");
     command->footer(
         "Example: rldp compare config/demo.json --methods static,dp_lora,rldp --epsilons 2,8 --seeds 0,1 --jobs 2\n"
-        "A comparison that was written down beforehand: rldp compare --protocol FILE (research/experiments.md)\n"
+        "A comparison that was written down beforehand: rldp compare --protocol FILE (research/protocols.md)\n"
         "Called again with the same --out it keeps finished cells and resumes interrupted ones.\n"
         "Exit status: 0 all cells done, 1 a cell failed, 2 bad input, 130 interrupted (call again)");
     command->callback([given, &chosen] { chosen = [given] { return run(*given); }; });

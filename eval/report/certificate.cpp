@@ -128,7 +128,7 @@ void add_beyond_files(const privacy::certificate& found, verification& out) {
             {"rounding",
              fmt::format(
                  "that {:g} of a radius, which that version charged for it, was enough: at a high learning rate "
-                 "it may not have been (docs/security.md, advisories)",
+                 "it may not have been (SECURITY.md)",
                  found.promised.rounding_margin)});
 }
 
