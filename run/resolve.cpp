@@ -28,17 +28,6 @@ namespace rldp::actors {
 
 namespace {
 
-/// Why the policy that ships should not steer such a run, unasked; nothing where it was prepared for it.
-std::optional<std::string> find_doubt(config::run_config config, std::int64_t population,
-                                      const models::model_config& model) {
-    if (config.train.trains_base()) return "it was prepared on adapters, and train.parameters trains the base";
-    if (config.noise.bands.value_or(1) > 1) return "it was prepared on independent noise, and noise.bands is above 1";
-    config.rl.state = controller_kind::prepared;  // as if it did
-    config::choose_open_keys(config, population, describe_adapted(config, model));
-    const auto doubts = rl::list_warnings(rl::prepared_policy::shipped(), config::planned_steps(config, population));
-    return doubts.empty() ? std::nullopt : std::optional(doubts.front());
-}
-
 /// What lora.targets comes to.
 std::optional<config::choice> settle_targets(config::run_config& config, const models::model_config& model) {
     const auto reading = config::to_reading_spec(config);
@@ -99,6 +88,26 @@ std::optional<config::choice> choose_noise_bands(config::run_config& asked, std:
     else if (chosen.bands > 1 && given)
         reason = fmt::format("of {}: {}; they want another train.lr than the one given", chosen.bands, reason);
     return config::choice{"noise.bands", std::to_string(*asked.noise.bands), std::move(reason)};
+}
+
+/// Why the policy that ships should not steer such a run, unasked; nothing where it was prepared for it.
+std::optional<std::string> find_doubt(config::run_config config, std::int64_t population,
+                                      const models::model_config& model) {
+    if (config.rl.state || !config::resolve_choices(config).prepared) return {};  // nobody asks
+    if (config.train.trains_base()) return "it was prepared on adapters, and train.parameters trains the base";
+    if (config.noise.bands.value_or(1) > 1) return "it was prepared on independent noise, and noise.bands is above 1";
+    const auto adapted = describe_adapted(config, model);
+    auto steered = config, scheduled = config;
+    steered.rl.state = controller_kind::prepared;
+    config::choose_open_keys(steered, population, adapted);
+    const auto doubts = rl::list_warnings(rl::prepared_policy::shipped(), config::planned_steps(steered, population));
+    if (!doubts.empty()) return doubts.front();
+    // Where bands pay, static had them end lower than the policy on all beds (research/protocols.md, What trials win).
+    scheduled.rl.state = controller_kind::schedule;
+    choose_noise_bands(scheduled, population, adapted);
+    if (*scheduled.noise.bands == 1) return std::nullopt;
+    return fmt::format("it was prepared on independent noise, and {} bands of correlated noise are worth more here",
+                       *scheduled.noise.bands);
 }
 
 /// What privacy.epsilon comes to where an attacker's success is bounded, too: the most that keeps it, and no more than

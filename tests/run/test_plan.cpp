@@ -179,9 +179,8 @@ TEST_CASE("noise in bands is priced as rounds, chosen where it is open and pays,
                                         [](const auto& one) { return one.key == "noise.bands"; });
         return found == spec.choices.end() ? std::string("not chosen") : found->reason;
     };
-    const std::vector<std::string> small_batches = {
-        "method.name=static", "noise.statistics_share=0", "train.expected_batch_size=64",
-        "train.steps=100",    "privacy.epsilon=2",        "privacy.delta=1e-5"};
+    std::vector<std::string> small_batches = {"method.name=static", "train.expected_batch_size=64", "train.steps=100",
+                                              "privacy.epsilon=2", "privacy.delta=1e-5"};
     const auto with = [&](const std::string& more) {
         auto set = small_batches;
         set.push_back(more);
@@ -195,6 +194,15 @@ TEST_CASE("noise in bands is priced as rounds, chosen where it is open and pays,
     const auto one = with("noise.bands=1");
     CHECK(reason(one) == "not chosen");
     CHECK(many.train.lr == Approx(2 * one.train.lr).epsilon(0.06));  // of two digits
+    // The policy that ships knows independent noise alone: it steers such a run where there is no other.
+    const auto unsteered = with("method.name=rldp");
+    CHECK(unsteered.controller.kind == controller_kind::schedule);
+    CHECK(unsteered.privacy.bands == 4);
+    CHECK(unsteered.method.name == "static");
+    CHECK(has(unsteered.choices.front().reason, "4 bands of correlated noise are worth more"));
+    small_batches.push_back("noise.bands=1");
+    CHECK(with("method.name=rldp").controller.kind == controller_kind::prepared);
+    small_batches.pop_back();
     const auto at_this_rate = with("train.lr=0.01");
     CHECK(at_this_rate.privacy.bands == 1);
     CHECK(has(reason(at_this_rate), "of 4: they take"));
@@ -210,7 +218,7 @@ TEST_CASE("noise in bands is priced as rounds, chosen where it is open and pays,
     CHECK(steps[0].steps == 100);
     CHECK(rounds[0].noise_multiplier > steps[0].noise_multiplier);
     // A controller that was prepared on independent noise, and one that deals cards.
-    CHECK(has(reason(resolved(73271, {"train.steps=80"})), "independent noise"));
+    CHECK(has(reason(resolved(73271, {"train.steps=80", "rl.state=prepared"})), "independent noise"));
     CHECK(has(reason(resolved(73271, {"train.steps=80", "noise.policy=deck"})), "not proven"));
     CHECK(has(refusal([&] { resolved(73271, {"noise.policy=deck", "noise.bands=2"}); }), "noise.bands is 2"));
     const auto layout = models::make_layout(model, {8, 16, 0, {"q", "v"}});
