@@ -7,6 +7,11 @@ Reports, with file and line, sentences of more than 25 words outside code, table
 that lead nowhere: relative links of these pages and of research/*.md (file and #anchor, by GitHub's rule), and the pages
 and numbered sections that sources cite (docs/X.md, docs/X.md#anchor, docs/privacy.md §N). --figures prints a table instead.
 
+Reports what nobody explains. An abbreviation is a word with two capitals side by side, in prose, tables or headings. It has an
+entry in docs/glossary.md, or its page explains it: W (in words), in words (W), **W**, or a link on it. And a page that
+uses words of the glossary's first column links the glossary before its first section; or it has each in bold or in a link
+where it first stands.
+
 A word is what stands between blanks and has a letter or a digit. What stands in backticks is one word, and so is a
 formula: words with an operator between them. Each item of a list begins a sentence.
 """
@@ -18,6 +23,15 @@ import sys
 LIMIT = 25
 # Pages that have longer sentences still, and how many. A number may fall, never rise; at none the line goes.
 LEFT = {}
+
+# Abbreviations that need no explanation: everybody's, names that are only names, and capitals that stand for something of the reader's.
+KNOWN = set("""
+API ASCII CPU CSV DNS GPU HTML HTTP IPv4 JSON JSONL MB US UTC UTF
+AMD AVX AVX2 CMake DuckDB EPYC FastDP GCC GPT OpenBLAS OpenMP OpenSSL RLDP SQLite SmolLM SmolLM2
+CHANGELOG CONTRIBUTING FILE GET HEAD HOST OUT PORT POST PRIVATE RANK README SECURITY WORLD
+""".split())
+GLOSSARY = "docs/glossary.md"
+ABBREVIATION = r"(?<![\w.-])(?=[\w-]*[A-Z]{2})[A-Z][A-Za-z0-9]*(?:-[A-Z0-9][A-Za-z0-9]*)*(?![\w-])"
 
 OPERATORS = "=≤≥<>±·×+−/∝←→≈≠"
 CODE = "\ue000"  # stands for what was in backticks
@@ -59,6 +73,45 @@ def sentences(text):
             if words:
                 yield line, len(words), " ".join(words).replace(CODE, "`…`").replace(LINK, "")
             line += sentence.count("\n")
+
+
+def visible(text):
+    """A page as a reader sees it, without code and where links lead; lines and [texts of links] stay."""
+    text = re.sub(r"(?ms)^\s*(```+).*?^\s*\1\s*$|<!--.*?-->", lambda found: "\n" * found[0].count("\n"), text)
+    text = re.sub(r"(`+)(.+?)\1", lambda found: CODE + "\n" * found[0].count("\n"), text, flags=re.S)
+    return re.sub(r"\]\([^)\s]*\)", "]", text)
+
+
+def glossary_of(text):
+    """(words of the first column, abbreviations) that a glossary explains."""
+    terms = [term for row in re.findall(r"(?m)^\|(.*)", text) for term in re.findall(r"\*\*(.+?)\*\*", row)]
+    return {term for term in terms if re.fullmatch(r"[a-z -]+", term)}, {term for term in terms if re.fullmatch(ABBREVIATION, term)}
+
+
+def unexplained(text, known):
+    """(line, what) for each abbreviation that the page does not explain, where it first stands."""
+    text = visible(text)
+    seen = set()
+    for found in re.finditer(ABBREVIATION, text):
+        word = found[0].removesuffix("s")
+        explained = rf"\*\*{word}\*\*|\w \({word}[),;:]|{word} \([a-zα-ω]|\[[^\]]*\b{word}\b[^\]]*\]"
+        # AES-256-CTR is AES and CTR, GPT-2 is GPT.
+        parts = {part for part in word.split("-") if re.search(r"[A-Z]{2}", part) and not re.match(r"\d", part)}
+        if word not in seen | known and not parts <= known and not re.search(explained, text):
+            yield text.count("\n", 0, found.start()) + 1, f"{word}: neither explained here nor in {GLOSSARY}"
+        seen.add(word)
+
+
+def unlinked(text, words):
+    """(line, what): words of the glossary on a page that does not begin with a link to it."""
+    top = re.split(r"(?m)^##+ ", text)[0]
+    if re.search(r"\]\((docs/)?glossary\.md[#)]", top):
+        return
+    text = visible(text)
+    for word in sorted(words):
+        found = re.search(rf"(?i)(?<![\w-]){word}s?(?![\w-])", text)
+        if found and not re.search(r"(\*\*|\[)[^*\]\n]*$", text[:found.start()].split("\n")[-1]):
+            yield text.count("\n", 0, found.start()) + 1, f"\"{word}\" is a word of {GLOSSARY}; link that before the first section"
 
 
 def anchors(text):
@@ -124,10 +177,15 @@ def main(arguments):
             print(f"| {page.relative_to(root)} | {len(page.read_text().split()):,} | {len(lengths)} | {sum(lengths) / len(lengths):.1f} | {max(lengths)} |")
         return 0
     complaints, all_pages = [], pages(root)
+    words, abbreviations = glossary_of(all_pages.text(root / GLOSSARY) or "")
     for page in looked_at + sorted(root.glob("research/*.md")):
         name = str(page.relative_to(root))
         complaints += [f"{name}:{line}: {what}" for line, what in all_pages.links(page)]
         if page in looked_at:
+            if name != GLOSSARY:
+                complaints += [f"{name}:{line}: {what}" for line, what in unexplained(all_pages.text(page), KNOWN | abbreviations)]
+            if name != GLOSSARY and "notebook" not in name:  # those are written by python/notebooks/make.py
+                complaints += [f"{name}:{line}: {what}" for line, what in [*unlinked(all_pages.text(page), words)][:1]]
             long = [(line, words, text) for line, words, text in sentences(page.read_text()) if words > LIMIT]
             if len(long) > LEFT.get(name, 0):
                 complaints += [f"{name}:{line}: a sentence of {words} words: {text[:70]}" for line, words, text in long]

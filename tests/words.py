@@ -46,6 +46,13 @@ def complaints(pages):
 
 
 assert complaints({"docs/page.md": GOOD}) == []
+glossary = {"docs/glossary.md": "# Words\n\n| **unit**, **ABC** | a word |\n| **look** | XYZ |\n"}
+assert complaints({**glossary, "docs/page.md": "ABC-2 a CPU `OPQ` DEF (words) in words (GHI) **JKL** [MNO](page.md) aBC, ABCs.\n"}) == []
+assert complaints({**glossary, "docs/page.md": "A\nXYZ XYZ.\n\n| (see DEF) |\n\n# GHI-2\n"}) == ["docs/page.md:2", "docs/page.md:4", "docs/page.md:6"]
+linked = "[looks](glossary.md)"
+assert complaints({**glossary, "docs/page.md": f"A\n{linked} Units.\n\n## B\n\nA look.\n"}) == []
+assert complaints({**glossary, "docs/page.md": f"A **unit**, units, `look`, lookup.\n\n## B\n\n{linked} A look.\n"}) == []
+assert complaints({**glossary, "docs/page.md": f"A\nunit.\n\n## B\n\n{linked}\n"}) == ["docs/page.md:2"]
 assert sorted(complaints({"docs/page.md": GOOD, "docs/bad.md": BAD})) == ["docs/bad.md:2", "docs/bad.md:5", "docs/bad.md:5"]
 cites = "// docs/page.md and docs/page.md#a-page, docs/page.md §2.\n// docs/none.md\n// docs/page.md#none\n// docs/page.md,\n// §3\n"
 assert complaints({"docs/page.md": GOOD, "a.cpp": cites}) == ["a.cpp:2", "a.cpp:3", "a.cpp:4"]
