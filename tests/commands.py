@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every command in a fenced block of the pages is one that the program has: its subcommand, its options, the keys that it sets and
-the files of this repository that it names. Those that read nothing else and take a moment are run.
+the files of this repository that it names. Those that read nothing else and take a moment are run; run_pages.py runs the others.
 
     commands.py RLDP
 """
