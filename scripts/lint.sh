@@ -22,6 +22,6 @@ python3 scripts/pictures.py --check || failed=1
 while read -r file; do
     [[ -f $file ]] || { echo "lint: a suppression names $file, which is not there"; failed=1; }
 done < <(sed -n 's/^[a-z]*:\(.*\/.*\.cpp\)$/\1/p' scripts/*.supp)
-# Long sentences, dead links and citations of what is not there.
+# Long sentences, words that nobody explains, dead links and citations of what is not there.
 python3 scripts/words.py || failed=1
 exit "$failed"

@@ -103,7 +103,7 @@ PAGES = {
         '{"rldp_rows": 1}': "what goes into a pipe; tests/python/test_rows.py",
     }),
     "docs/guide.md": page(
-        before=[INIT.format("mine"), "rldp run mine.json --quiet --out runs/mine --set train.steps=2"],
+        before=[INIT.format("mine"), "rldp run mine.json --quiet --out runs/mine --set train.steps=2 --set train.expected_batch_size=8"],
         small=[
             (r"(config/demo.json --out runs/first)", r"\1 --verbose --set train.steps=40"),
             ("dashboard runs ", "dashboard runs --http 8787 "),
@@ -168,7 +168,7 @@ PAGES = {
     "docs/synthetic.md": page(
         before=[INIT.format("diamonds"),
                 """sed -i '1s/{/{"target": "price", "sensitive": ["cut"], "rules": ["carat < price"],/' diamonds.template.json""",
-                "rldp run diamonds.json --quiet --out runs/diamonds --set train.steps=2",
+                "rldp run diamonds.json --quiet --out runs/diamonds --set train.steps=2 --set train.expected_batch_size=8",
                 "rldp init diamonds.csv --out fresh.json --model config/tiny-gpt2 --record --population 280",
                 "printf 'cut,price,carat\\nIdeal,,1.2\\n,5000,\\n' > partial.csv",
                 "rldp run texts.json --quiet --out runs/notes",
