@@ -15,7 +15,7 @@ const std::vector<method_row>& methods() {
     static const std::vector<method_row> rows = {
         {.kind = kind::rldp,
          .name = "rldp",
-         .sentence = "a controller steers radii and noise",
+         .sentence = "a controller steers, by rl.state",
          .groups = groups::per_adapter,
          .initial_radius = 0.1,
          .policy = policy_kind::deck,
@@ -124,7 +124,7 @@ const method_row& method_named(const std::string& name) {
 
 const method_row& find_method(const run_config& config) {
     const auto& row = method_named(config.method.name);
-    return row.steered() && config.rl.state == controller_kind::schedule ? method_named("static") : row;
+    return row.steered() && find_controller(config) == controller_kind::schedule ? method_named("static") : row;
 }
 
 namespace {
@@ -140,13 +140,8 @@ bool leaves_room_for_a_policy(const run_config& config) {
     const auto& noise = config.noise;
     return !find_published_key(config) && !find_schedule_key(config) && !rl.interval && !rl.warmup &&
            !rl.radius_scale && !rl.rescale && noise.policy.value_or(policy_kind::fixed) == policy_kind::fixed &&
-           noise.allocation.value_or(allocation::shares) == allocation::shares && noise.deck == noise_section{}.deck;
-}
-
-bool is_prepared(const run_config& config) {
-    if (config.rl.state) return *config.rl.state == controller_kind::prepared;
-    if (!find_method(config).steered() || config.privacy.semantics != semantics::sound) return false;
-    return config.rl.controller || config.rl.online || leaves_room_for_a_policy(config);
+           noise.allocation.value_or(allocation::shares) == allocation::shares && noise.statistics_share != 0 &&
+           noise.deck == noise_section{}.deck;
 }
 
 using key_and_whether = std::pair<std::string_view, bool>;
@@ -186,16 +181,27 @@ std::optional<std::string_view> find_schedule_key(const run_config& config) {
 bool leaves_room_for_a_schedule(const run_config& config) {
     const auto &rl = config.rl, none = rl_section{};
     const auto& noise = config.noise;
+    const auto& lessons = config.public_data;
     return !find_published_key(config) && !rl.interval && !rl.warmup && !rl.radius_scale && !rl.rescale &&
            rl.policy == none.policy && noise.policy.value_or(policy_kind::fixed) == policy_kind::fixed &&
-           !noise.allocation && noise.statistics_share.value_or(0) == 0 && noise.deck == noise_section{}.deck &&
-           !config.public_data.used_for(public_use::radii);
+           noise.allocation != allocation::shares && noise.statistics_share.value_or(0) == 0 &&
+           noise.deck == noise_section{}.deck && !lessons.used_for(public_use::radii) &&
+           !(lessons.used_for(public_use::choose) && config.train.average == averaging::none);
+}
+
+controller_kind find_controller(const run_config& config) {
+    if (!method_named(config.method.name).steered()) return controller_kind::schedule;
+    const auto& rl = config.rl;
+    if (rl.state) return *rl.state;
+    if (config.privacy.semantics != semantics::sound) return controller_kind::published;
+    if (rl.controller || rl.online || leaves_room_for_a_policy(config)) return controller_kind::prepared;
+    return leaves_room_for_a_schedule(config) ? controller_kind::schedule : controller_kind::published;
 }
 
 method_choices resolve_choices(const run_config& config) {
     const auto& row = find_method(config);
     const bool sound = config.privacy.semantics == semantics::sound;
-    const bool prepared = is_prepared(config);  // on runs of one noise level
+    const bool prepared = find_controller(config) == controller_kind::prepared;  // on runs of one noise level
     return {.prepared = prepared,
             .allocation = config.noise.allocation.value_or(prepared ? allocation::shares : allocation::proportional),
             .policy = sound ? config.noise.policy.value_or(prepared ? policy_kind::fixed : row.policy)

@@ -71,7 +71,8 @@ const std::vector<method_row>& methods();
 
 /// Errors: bad_input for a name that no row has.
 const method_row& method_named(const std::string& name);
-/// The row that acts: method.name's, or under rl.state "schedule", where nothing steers, that of "static".
+/// The row that acts: method.name's, or where that has a controller and find_controller() finds a schedule in its
+/// place, the row of "static".
 const method_row& find_method(const run_config& config);
 
 /// Of the rows that have something.
@@ -93,9 +94,12 @@ std::optional<std::string_view> find_schedule_key(const run_config& config);
 /// Whether no key is given that a controller alone has: a schedule may take its place.
 bool leaves_room_for_a_schedule(const run_config& config);
 
+/// Who steers: rl.state. Where it is open, who does if nobody doubts the policy that ships: "prepared" unless a key is
+/// given that a prepared policy has no use for, then "schedule", or "published" where the key is a controller's alone.
+controller_kind find_controller(const run_config& config);
+
 struct method_choices {
-    bool prepared;  ///< rl.state: where it is open, "prepared" for a steered method unless a key is given that
-                    ///< a prepared policy has no use for
+    bool prepared;                ///< whether find_controller() says so
     rldp::allocation allocation;  ///< noise.allocation
     policy_kind policy;           ///< noise.policy; published under as_published
     clip_grouping groups;         ///< clip.groups

@@ -137,23 +137,22 @@ double rate_for(const run_config& config, std::int64_t steps, const adapted_mode
 }
 
 std::optional<choice> choose_state(run_config& config, const std::optional<std::string>& doubt) {
-    const bool open = find_method(config).steered() && config.privacy.semantics == semantics::sound && !config.rl.state;
+    auto& rl = config.rl;
+    const bool open =
+        method_named(config.method.name).steered() && config.privacy.semantics == semantics::sound && !rl.state;
     if (!open) return std::nullopt;
-    const bool asked = config.rl.controller || config.rl.online, room = resolve_choices(config).prepared;
-    const auto choose = [&](controller_kind kind, std::string reason) {
-        config.rl.state = kind;
-        return choice{"rl.state", written(kind).dump(), std::move(reason)};
+    auto kind = find_controller(config);
+    const bool asked = rl.controller || rl.online, doubted = kind == controller_kind::prepared && !asked && doubt;
+    if (doubted) kind = leaves_room_for_a_schedule(config) ? controller_kind::schedule : controller_kind::published;
+    const auto reason = [&]() -> std::string {
+        if (kind == controller_kind::published) return "a key is given that a schedule has no use for";
+        if (doubted) return "nobody vouches here for the policy that ships: " + *doubt;
+        if (kind == controller_kind::schedule) return "a key is given that a prepared policy has no use for";
+        if (asked) return "rl.controller or rl.online is given";
+        return "its policy passed its gate on runs of families that it had not seen";
     };
-    if (room && (asked || !doubt))
-        return choose(controller_kind::prepared, "its policy passed its gate on runs of families that it had not seen");
-    if (leaves_room_for_a_schedule(config)) {
-        const auto given = find_schedule_key(config);
-        return choose(
-            controller_kind::schedule,
-            given ? fmt::format("{} is given, and a prepared policy brings a schedule of its own", *given)
-                  : "nobody vouches here for the policy that ships: " + doubt.value_or("it is not asked for"));
-    }
-    return choose(controller_kind::published, "a key is given that the published controller alone has a use for");
+    rl.state = kind;
+    return choice{"rl.state", written(kind).dump(), reason()};
 }
 
 std::vector<std::int64_t> look_steps(std::int64_t looks, std::int64_t steps) {

@@ -29,10 +29,10 @@ inline std::int64_t most_eval_records(const run_config& config) {
 /// at equal distances. Fewer where there are fewer steps.
 std::vector<std::int64_t> look_steps(std::int64_t looks, std::int64_t steps);
 
-/// Settles who steers a method with a controller under sound semantics, where rl.state is open: "prepared", unless a
-/// key is given that a prepared policy has no use for, or there is a `doubt` that it was prepared for such runs; else
-/// "schedule", unless a key is given that a controller alone has. Comes before all other choices, which depend on it.
-/// Nothing where there is nothing to settle.
+/// Settles who steers a method with a controller under sound semantics, where rl.state is open: find_controller(), but
+/// where there is a `doubt` that the policy that ships was prepared for such runs, "schedule", or "published" where a
+/// key is given that a controller alone has. Comes before all other choices, which depend on it. Nothing where there is
+/// nothing to settle.
 std::optional<choice> choose_state(run_config& config, const std::optional<std::string>& doubt);
 
 /// What the learning rate depends on of a model and its adapters.

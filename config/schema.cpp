@@ -169,7 +169,7 @@ void add_noise_and_clip(std::vector<key>& keys) {
         keys, "noise.", [](auto& c) -> auto& { return c.noise; })
         .add("policy", &noise_section::policy, words{policy_names()}, "",
              "How the budget is spent: the same noise at each step, a deck of levels played in the controller's order, "
-             "or free levels under a Rényi filter. Under rl.state prepared it is fixed.",
+             "or free levels under a Rényi filter. Where the published controller does not steer it is fixed.",
              by_method([](const method_row& row) { return std::optional(name_of(row.policy)); }))
         .add("allocation", &noise_section::allocation, any_of<allocation>(), "",
              "How the gradient's noise is divided among the adapters.",
@@ -228,7 +228,7 @@ void add_train(std::vector<key>& keys) {
     section(
         keys, "method.", [](auto& c) -> auto& { return c.method; })
         .add("name", &method_section::name, words{method_names()}, "",
-             "rldp steers radii and noise by reinforcement learning; the others are published baselines.")
+             "rldp may have a controller, by rl.state; the others are published baselines.")
         .tunable()
         .add("quantile", &method_section::quantile, open(between(0, 1)), "",
              "autoclip_quantile and dcsgd_p: the fraction of units whose gradient lies within the radius.",

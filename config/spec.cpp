@@ -64,9 +64,7 @@ train_spec resolve_training(const run_config& config, std::int64_t population, c
 
 controller_spec resolve_controller(const run_config& config, const method_choices& choices) {
     const auto& given = config.rl;
-    return {.kind = choices.prepared                ? controller_kind::prepared
-                    : find_method(config).steered() ? controller_kind::published
-                                                    : controller_kind::schedule,
+    return {.kind = find_controller(config),
             .interval = chosen(given.interval, "rl.interval"),
             .warmup = chosen(given.warmup, "rl.warmup"),
             .radius_scale = choices.radius_scale,

@@ -175,9 +175,24 @@ finding method_keys(const run_config& config) {
     return meaningless("rank", given.rank.has_value(), [](auto& m) { return m.rank.has_value(); });
 }
 
+/// The first key given that a controller alone has; not those that a run writes down whoever steers it.
+std::optional<std::string_view> find_controller_key(const run_config& config) {
+    const auto &rl = config.rl, none = rl_section{};
+    if (rl.policy != none.policy) return "rl.policy";
+    if (rl.signer) return "rl.signer";
+    if (rl.radius_scale) return "rl.radius_scale";
+    if (rl.rescale) return "rl.rescale";
+    if (config.noise.deck != noise_section{}.deck) return "noise.deck";
+    return find_published_key(config);
+}
+
 finding unsteered(const run_config& config) {
     const bool steerable = method_named(config.method.name).steered();
     const auto name = steerable ? std::string(R"(rldp under rl.state "schedule")") : config.method.name;
+    if (steerable && config.privacy.semantics != semantics::sound)
+        return R"(rl.state "schedule" is no part of as_published; give "published")";
+    if (const auto given = find_controller_key(config); steerable && given)
+        return fmt::format(R"({} is a controller's, and rl.state "schedule" has none; leave one out)", *given);
     const auto choices = resolve_choices(config);
     const auto& row = find_method(config);
     if (row.statistics_share == 0 && choices.statistics_share != 0)
@@ -197,10 +212,6 @@ finding unsteered(const run_config& config) {
         return fmt::format(R"(noise.allocation is "shares", but method {} has no controller to set them; give )"
                            R"("proportional")",
                            name);
-    if (steerable && config.privacy.semantics != semantics::sound)
-        return R"(rl.state "schedule" is no part of as_published; give "published")";
-    if (const auto given = find_published_key(config); steerable && given)
-        return fmt::format(R"({} is of rl.state "published", and it is "schedule"; leave one out)", *given);
     if (config.rl.state && !steerable)
         return fmt::format("rl.state has no meaning for method {}, which nothing steers; leave it out", name);
     if (config.rl.controller || config.rl.online)

@@ -183,13 +183,25 @@ std::optional<std::string> find_warning(const model_config& config, const fs::pa
         (directory / "config.json").string());
 }
 
-at::ScalarType own_precision(const fs::path& path, const model_config& config) {
-    if (is_gguf(path)) return at::kFloat;
-    const weight_files files(path, config);
+namespace {
+
+/// Of what is not in blocks.
+bool has_numbers_in(const weight_files& files, at::ScalarType dtype, bool and_blocks) {
     for (const auto& [file, names] : files.names_by_file())
         for (const auto& name : names)
-            if (!files.find_blocks(name) && files.stored(name).scalar_type() != at::kBFloat16) return at::kFloat;
-    return at::kBFloat16;
+            if (files.find_blocks(name) ? !and_blocks : files.stored(name).scalar_type() != dtype) return false;
+    return true;
+}
+
+}  // namespace
+
+at::ScalarType own_precision(const fs::path& path, const model_config& config) {
+    return !is_gguf(path) && has_numbers_in(weight_files(path, config), at::kBFloat16, true) ? at::kBFloat16
+                                                                                             : at::kFloat;
+}
+
+bool is_stored_as(const fs::path& path, const model_config& config, at::ScalarType dtype) {
+    return !is_gguf(path) && has_numbers_in(weight_files(path, config), dtype, false);
 }
 
 namespace {

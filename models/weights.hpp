@@ -40,6 +40,9 @@ std::optional<std::string> find_warning(const model_config& config, const std::f
 /// bfloat16 where all of its numbers are stored so, else float32.
 at::ScalarType own_precision(const std::filesystem::path& path, const model_config& config);
 
+/// Whether all of its numbers are stored in `dtype` and lie in files of safetensors: load_weights() then gives views.
+bool is_stored_as(const std::filesystem::path& path, const model_config& config, at::ScalarType dtype);
+
 struct weights_reading {
     std::optional<block_type> quantize = {};  ///< the numbers of linear modules (embedding and head stay as they are)
     bool digest = false;                      ///< of what is stored: names, types, shapes, bytes

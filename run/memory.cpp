@@ -222,11 +222,12 @@ bool shares_well(const models::model_config& model, std::int64_t ranks) {
     return ranks <= model.layers && count_layers_held(model, ranks) < model.layers;
 }
 
-bool holds_whole_base(config::reading_spec spec, const models::model_config& model, std::int64_t ranks_here) {
+bool holds_whole_base(config::reading_spec spec, const models::model_config& model, std::int64_t ranks_here,
+                      bool as_stored) {
     spec.model.shard = false;
     const auto need = estimate_memory(spec, model, choose_layout(spec, model), least_work(spec, model));
     // Ranks of one machine map the same file; what is made of its numbers each has to itself.
-    const bool mapped = spec.on_cpu() && spec.model.quantize == quantization::none;
+    const bool mapped = as_stored && spec.on_cpu() && spec.model.quantize == quantization::none;
     const auto own = static_cast<double>(need.total() - (mapped ? need.weights : 0));
     const auto all =
         (mapped ? static_cast<double>(need.weights) : 0) + own * static_cast<double>(spec.on_cpu() ? ranks_here : 1);

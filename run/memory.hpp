@@ -62,9 +62,10 @@ workload least_work(const config::reading_spec& spec, const models::model_config
 bool shares_well(const models::model_config& model, std::int64_t ranks);
 
 /// Whether so many ranks of this machine can each hold the whole base: beside steps of least_work() a quarter of the
-/// machine's memory, or of a rank's own device's, stays free. A base that is read as it is stored is there once. Open
-/// lora.targets count as chosen.
-bool holds_whole_base(config::reading_spec spec, const models::model_config& model, std::int64_t ranks_here);
+/// machine's memory, or of a rank's own device's, stays free. A base that is read `as_stored` (models::is_stored_as())
+/// is there once. Open lora.targets count as chosen.
+bool holds_whole_base(config::reading_spec spec, const models::model_config& model, std::int64_t ranks_here,
+                      bool as_stored);
 
 /// With model.shard the fewest ranks, each with such memory as is here, of which each holds its share and what its
 /// steps need, a quarter left free; nothing where no number does.

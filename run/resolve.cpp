@@ -102,6 +102,7 @@ std::optional<std::string> find_doubt(config::run_config config, std::int64_t po
     config::choose_open_keys(steered, population, adapted);
     const auto doubts = rl::list_warnings(rl::prepared_policy::shipped(), config::planned_steps(steered, population));
     if (!doubts.empty()) return doubts.front();
+    if (!config::leaves_room_for_a_schedule(config)) return {};
     // Where bands pay, static had them end lower than the policy on all beds (research/protocols.md, What trials win).
     scheduled.rl.state = controller_kind::schedule;
     choose_noise_bands(scheduled, population, adapted);
@@ -182,7 +183,7 @@ config::adapted_model describe_adapted(const config::run_config& config, const m
 std::optional<config::choice> propose_sharing(config::run_config& config, const models::model_config& model) {
     auto spec = config::to_reading_spec(config);
     const bool open = !spec.model.shard && !spec.trains_base() && config.privacy.semantics == semantics::sound;
-    if (!open || holds_whole_base(spec, model, 1)) return {};
+    if (!open || holds_whole_base(spec, model, 1, false)) return {};
     spec.model.shard = true;
     if (!find_least_ranks(spec, model, choose_layout(spec, model), least_work(spec, model))) return {};
     config.model.shard = true;

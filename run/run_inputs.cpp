@@ -21,8 +21,10 @@ run_inputs load_run_inputs(config::run_config asked, const public_training& teac
     if (reading.team) {
         const auto before = config::to_reading_spec(asked);
         const auto model = models::read_model(before.model.path);
-        sharing = choose_sharing(asked, model, *reading.team,
-                                 [&](std::int64_t here) { return holds_whole_base(before, model, here); });
+        const auto stored = before.model.dtype == precision::bfloat16 ? at::kBFloat16 : at::kFloat;
+        sharing = choose_sharing(asked, model, *reading.team, [&](std::int64_t here) {
+            return holds_whole_base(before, model, here, models::is_stored_as(before.model.path, model, stored));
+        });
     }
     const auto reading_spec = config::to_reading_spec(asked);
     run_inputs out;

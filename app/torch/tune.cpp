@@ -87,16 +87,20 @@ std::optional<std::string> choose_bands(const tune_arguments& given, const eval:
                                         std::int64_t population, const std::filesystem::path& out) {
     const std::string key = "noise.bands";
     const auto& axes = plan.what.axes;
-    const bool tried = std::any_of(axes.begin(), axes.end(), [](const auto& one) { return one.name == "train.lr"; });
+    const auto tries = [&](const char* what) {
+        return std::any_of(axes.begin(), axes.end(), [&](const auto& one) { return one.name == what; });
+    };
     auto overrides = plan.trials.front().overrides;
     const auto config = load_with(given, overrides);
-    if (!tried || config.noise.bands || config.train.trains_base()) return {};
+    if (!tries("train.lr") || tries("rl.state") || config.noise.bands || config.train.trains_base()) return {};
     const auto to_override = [&](const nlohmann::ordered_json& value) { return key + "=" + value.dump(); };
     if (const auto begun = given.resume ? eval::read_base(out) : std::nullopt) {
         const auto settled = eval::value_at(*begun, key);
         return settled.is_null() ? std::nullopt : std::optional(to_override(settled));
     }
-    for (const char* each : {"train.lr=null", "train.final_lr=0.0"}) overrides.emplace_back(each);
+    overrides.emplace_back("train.lr=null");
+    // Below whatever rate is chosen. It stays given, for that says who steers.
+    if (config.train.final_lr > 0) overrides.emplace_back("train.final_lr=1e-12");
     return to_override(plan_again(given, overrides, population).bands);
 }
 

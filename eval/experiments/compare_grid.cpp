@@ -54,7 +54,7 @@ std::vector<arm> ours_and_controls() {
         return rldp_with(name, role::control, sentence, std::move(changes));
     };
     return {
-        rldp_with("rldp", role::ours, "the controller as the base configuration has it", {}),
+        rldp_with("rldp", role::ours, "as the base configuration has it; rldp check says who steers", {}),
         rldp_with("rldp_as_published", role::unsound, "the publication's semantics: no guarantee",
                   {"privacy.semantics=\"as_published\"", "privacy.acknowledge_no_guarantee=true", "noise.policy=null",
                    "noise.allocation=null", "rl.rescale=null", "rl.radius_scale=null"}),
@@ -196,6 +196,21 @@ void check_apart(const compare_plan& plan) {
             refuse(fmt::format("--tune-seeds: {} is one of --seeds too; tune on seeds that are not reported", seed));
 }
 
+/// A control is beside a controller: where who steers is open, the arm itself may have none, and its controls would.
+void check_controls(const std::vector<arm>& chosen, const json& base) {
+    const auto control =
+        std::find_if(chosen.begin(), chosen.end(), [](const auto& one) { return one.part == role::control; });
+    if (control == chosen.end()) return;
+    auto steered = base;
+    steered["method"] = {{"name", "rldp"}};
+    const auto config = config::parse(steered.dump(), "the base configuration", ".");
+    if (!config.rl.state && !config::leaves_room_for_a_schedule(config)) return;
+    if (config.rl.state && config.rl.state != controller_kind::schedule) return;
+    refuse(fmt::format(R"(--methods: {} is a control of a controller; say which one, by rl.state "published" or )"
+                       R"("prepared" in the configuration or by --set)",
+                       control->name));
+}
+
 }  // namespace
 
 compare_plan plan_compare(const compare_options& given, const resolver& resolve) {
@@ -209,6 +224,7 @@ compare_plan plan_compare(const compare_options& given, const resolver& resolve)
         refuse("privacy.semantics: compare needs a sound base; rldp_as_published is a method of its own there");
     if (value_at(base, "train.lr").is_null())
         refuse("train.lr: compare puts all methods at one learning rate; give it in the configuration, or by --set");
+    check_controls(plan.methods, base);
     plan.base_lr = value_at(base, "train.lr").get<double>();
     plan.made_up = is_synthetic(value_at(base, "data.path").get<std::string>());
     if (!given.tune_lr.empty()) {

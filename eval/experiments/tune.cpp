@@ -203,12 +203,19 @@ tune_report make_report(const tune_plan& plan, const tune_price& price, std::vec
 
 namespace {
 
-std::string describe_score(const measured& one) {
-    if (one.result.state == cell_state::done) {
-        const auto& summary = *one.result.summary;
-        return with_interval(summary.perplexity_after, summary.perplexity_after_in);
-    }
-    return name_of(one.result.state);
+/// Of the page, or of a terminal.
+struct medium {
+    std::string (*text)(std::string_view);
+    std::string (*number)(double);
+};
+
+std::string describe_score(const measured& one, const medium& on) {
+    if (one.result.state != cell_state::done) return name_of(one.result.state);
+    const auto& summary = *one.result.summary;
+    if (!summary.perplexity_after) return on.text("–");
+    const auto& in = summary.perplexity_after_in;
+    return on.number(*summary.perplexity_after) +
+           (in ? fmt::format(" ({} to {})", on.number(in->low), on.number(in->high)) : "");
 }
 
 std::vector<const measured*> list_runs(const tune_report& report) {
@@ -220,10 +227,10 @@ std::vector<const measured*> list_runs(const tune_report& report) {
 
 const std::vector<std::string> run_columns = {"run", "setting", "held-out perplexity", ""};
 
-std::vector<std::vector<std::string>> list_rows(const tune_report& report, std::string (*as)(std::string_view)) {
+std::vector<std::vector<std::string>> list_rows(const tune_report& report, const medium& on) {
     std::vector<std::vector<std::string>> out;
     for (const auto* one : list_runs(report))
-        out.push_back({as(one->where.id), as(one->where.arm), describe_score(*one),
+        out.push_back({on.text(one->where.id), on.text(one->where.arm), describe_score(*one, on),
                        one->where.id == report.winner ? "chosen" : ""});
     return out;
 }
@@ -290,7 +297,7 @@ std::string tune_html(const tune_report& report) {
                                  report.last ? " and the final run" : ", which have not chosen yet"),
          .body = "<h2>What was tried</h2>\n" +
                  html_table("Held-out perplexity at the end, as the last look released it", run_columns,
-                            list_rows(report, escaped), 2) +
+                            list_rows(report, {escaped, readable}), 2) +
                  "<h2>Over the run</h2>\n" + figures({draw_curves(report)}, "Their data is in <code>tune.json</code>"),
          .sentences = list_sentences(report),
          .command = report.command},
@@ -298,7 +305,8 @@ std::string tune_html(const tune_report& report) {
 }
 
 std::string tune_text(const tune_report& report) {
-    auto rows = list_rows(report, [](std::string_view text) { return std::string(text); });
+    auto rows = list_rows(report, {[](std::string_view text) { return std::string(text); },
+                                   [](double value) { return fmt::format("{:.4g}", value); }});
     rows.insert(rows.begin(), run_columns);
     auto out = text_table(rows) + "\n";
     for (const auto& sentence : list_sentences(report)) out += sentence + "\n";

@@ -105,8 +105,7 @@ class http_server::loop {
                 ending_ = true;
                 error_code ignored;
                 acceptor_.close(ignored);
-                look();
-                part(clock::now() + limits_.parting);
+                say_last(clock::now() + limits_.parting);
             });
         } catch (...) {  // out of memory: then without a farewell
             ending_ = true;
@@ -116,9 +115,9 @@ class http_server::loop {
         for (const auto& one : sessions_) one->close();
     }
 
-    void tell(const run_view& now) {
+    void tell(run_view now) {
         const std::lock_guard lock(mutex_);
-        announced_.latest = now;
+        announced_.latest = std::move(now);
         ++announced_.told;
     }
     void tell(table_progress now) {
@@ -240,6 +239,17 @@ class http_server::loop {
             else if (beats)
                 one->beat();
         }
+    }
+
+    /// What was told last; where memory is short, once there is some.
+    void say_last(clock::time_point latest) {
+        for (bool said = false; !said && clock::now() < latest;) try {
+                look();
+                said = true;
+            } catch (...) {  // out of memory
+                std::this_thread::sleep_for(limits_.tick);
+            }
+        part(latest);
     }
 
     /// Once all that is under way is out, or too slow.

@@ -205,7 +205,8 @@ void followed_run::read_config() {
     if (!text) return;
     const auto config = json::parse(*text, nullptr, false);
     if (!config.is_object()) return;
-    view_.method = text_at(config, "method", "name");
+    // As its summary will: nothing steers a run under a schedule (config::find_method).
+    view_.method = text_at(config, "rl", "state") == "schedule" ? "static" : text_at(config, "method", "name");
     view_.model = without_directory(text_at(config, "model", "path"));
     view_.data = without_directory(text_at(config, "data", "path"));
     view_.title = text_at(config, "run", "name");

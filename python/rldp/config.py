@@ -82,7 +82,7 @@ class Noise(Section):
 
     policy: Literal["fixed", "deck", "filter"] | None = None
     """How the budget is spent: the same noise at each step, a deck of levels played in the controller's order, or free
-    levels under a Rényi filter. Under rl.state prepared it is fixed."""
+    levels under a Rényi filter. Where the published controller does not steer it is fixed."""
     allocation: Literal["shares", "proportional", "uniform", "min_variance"] | None = None
     """How the gradient's noise is divided among the adapters."""
     statistics_share: float | None = None
@@ -134,7 +134,7 @@ class Method(Section):
     """Section method of a configuration."""
 
     name: Literal["rldp", "static", "adaclip", "autoclip_quantile", "auto_s", "dcsgd_p", "dcsgd_e", "geoclip", "psac", "dp_lora", "dp_lora_literal", "dp_adambc", "scale_first", "hyfreedp"] | None = None
-    """rldp steers radii and noise by reinforcement learning; the others are published baselines. Default: "rldp"."""
+    """rldp may have a controller, by rl.state; the others are published baselines. Default: "rldp"."""
     quantile: float | None = None
     """autoclip_quantile and dcsgd_p: the fraction of units whose gradient lies within the radius. Takes > 0, < 1."""
     query_noise: float | None = None

@@ -144,18 +144,19 @@ struct connections {
     std::vector<mesh> meshes;  ///< none unless they are meshed
 };
 
-/// As many descriptors as there may be: a mesh has two for each two ranks, twice.
-void allow_descriptors() {
+/// So many descriptors, as far as they may be had.
+void allow_descriptors(std::size_t count) {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-    limit.rlim_cur = limit.rlim_max;
+    limit.rlim_cur = std::max<rlim_t>(limit.rlim_cur, std::min<rlim_t>(limit.rlim_max, count));
     ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /// Links between rank 0 and all others, and where they are meshed two streams between any two.
 connections connected(std::size_t ranks, bool meshed) {
-    if (meshed) allow_descriptors();
     const int least = first_of_links + (meshed ? 4 : 2) * static_cast<int>(ranks);
+    constexpr std::size_t spare = 256;  // for what else the program opens
+    if (meshed) allow_descriptors(static_cast<std::size_t>(least) + 2 * ranks * (ranks + 1) + spare);
     const auto pair = [&] {
         int ends[2];
         if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail("no connection between ranks");

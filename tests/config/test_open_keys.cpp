@@ -155,9 +155,10 @@ TEST_CASE(
     const std::string elsewhere = "it has not seen such runs";
     const auto state = [](const std::string& text, const std::optional<std::string>& doubt = {}) {
         auto config = parsed(text);
+        const bool given = config.rl.state.has_value();
         const auto made = config::choose_state(config, doubt);
-        CHECK(made.has_value() == config.rl.state.has_value());
-        if (made && doubt && config.rl.state == controller_kind::schedule)
+        CHECK(made.has_value() == (!given && config.rl.state));
+        if (doubt && config.rl.state == controller_kind::schedule)
             CHECK(made->reason.find(*doubt) != std::string::npos);
         CHECK(config::resolve_choices(config).prepared == (config.rl.state == controller_kind::prepared));
         CHECK(config::find_method(config).steered() ==
@@ -170,16 +171,18 @@ TEST_CASE(
     CHECK(state(R"({"rl": {"controller": "mine"}})", elsewhere) == "prepared");
     CHECK(state(R"({"noise": {"policy": "fixed"}})", elsewhere) == "schedule");
     CHECK(state(R"({"noise": {"policy": "fixed", "allocation": "shares"}})") == "prepared");
-    for (const std::string given : {R"({"train": {"schedule": "linear"}})", R"({"train": {"warmup": 0}})",
-                                    R"({"train": {"average": "ema"}})", R"({"train": {"final_lr": 1e-4}})"}) {
+    for (const std::string given :
+         {R"({"train": {"schedule": "linear"}})", R"({"train": {"warmup": 0}})", R"({"train": {"average": "ema"}})",
+          R"({"train": {"final_lr": 1e-4}})", R"({"train": {"schedule": "linear"}, "noise": {"bands": 2}})",
+          R"({"noise": {"allocation": "uniform"}})", R"({"noise": {"statistics_share": 0}})",
+          R"({"rl": {"state": "schedule"}})"}) {
         INFO(given);
         CHECK(state(given) == "schedule");
     }
     for (const std::string given :
-         {R"({"noise": {"policy": "deck"}})", R"({"noise": {"allocation": "uniform"}})",
-          R"({"noise": {"deck": {"levels": 4}}})", R"({"rl": {"interval": 4}})", R"({"rl": {"warmup": 4}})",
-          R"({"rl": {"actions": ["radii"]}})", R"({"rl": {"gamma": 0.5}})", R"({"rl": {"radius_scale": 1}})",
-          R"({"rl": {"rescale": false}})"}) {
+         {R"({"noise": {"policy": "deck"}})", R"({"noise": {"deck": {"levels": 4}}})", R"({"rl": {"interval": 4}})",
+          R"({"rl": {"warmup": 4}})", R"({"rl": {"actions": ["radii"]}})", R"({"rl": {"gamma": 0.5}})",
+          R"({"rl": {"radius_scale": 1}})", R"({"rl": {"rescale": false}})"}) {
         INFO(given);
         CHECK(state(given) == "published");
     }

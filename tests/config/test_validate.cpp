@@ -47,7 +47,7 @@ TEST_CASE("the method and what it needs") {
     CHECK(refused(R"({"method": {"name": "static"}, "clip": {"groups": "adapters"}})").empty());
     CHECK(has(refused(R"({"method": {"name": "static"}, "noise": {"statistics_share": 0.02}})"),
               "noise.statistics_share"));
-    CHECK(has(refused(R"({"noise": {"statistics_share": 0}})"), "method.name static"));
+    CHECK(has(refused(R"({"rl": {"state": "published"}, "noise": {"statistics_share": 0}})"), "method.name static"));
     CHECK(has(refused(R"({"rl": {"actions": ["radii", "shares"]}})"), "set noise.allocation to \"shares\""));
     CHECK(refused(R"({"rl": {"actions": ["shares"]}, "noise": {"allocation": "shares"}})").empty());
     CHECK(has(refused(R"({"rl": {"batch": 8, "replay": 7}})"), "rl.replay"));
@@ -76,6 +76,15 @@ TEST_CASE("a prepared controller goes with what it was prepared on, and leaves n
     CHECK(has(with("", R"(, "privacy": {"semantics": "as_published", "acknowledge_no_guarantee": true})"),
               "as_published"));
     CHECK(has(refused(R"({"method": {"name": "static"}, "rl": {"state": "prepared"}})"), "method static"));
+    CHECK(refused(R"({"rl": {"state": "schedule"}, "train": {"average": "ema"}, "noise": {"bands": 2}})").empty());
+    for (const std::string key : {R"("policy": "random")", R"("signer": "k.pub")", R"("rescale": true)",
+                                  R"("radius_scale": 1)", R"("actions": ["radii"])"})
+        CHECK(has(refused(R"({"rl": {"state": "schedule", )" + key + "}}"), "rl.state \"schedule\" has none"));
+    CHECK(has(refused(R"({"rl": {"state": "schedule", "controller": "p"}})"), "rl.controller and rl.online"));
+    CHECK(has(refused(R"({"rl": {"state": "schedule"}, "noise": {"policy": "deck"}})"), "has no controller to choose"));
+    CHECK(has(refused(R"({"rl": {"state": "schedule"}, "privacy": {"semantics": "as_published",
+                          "acknowledge_no_guarantee": true}})"),
+              "no part of as_published"));
     const std::string records = R"(, "public": {"path": "p.csv"})";
     CHECK(with(R"(, "online": true)", records).empty());
     CHECK(has(with(R"(, "online": true)"), "public.path"));

@@ -173,11 +173,15 @@ TEST_CASE("sharing the base is chosen where one process could not hold it, and r
     CHECK(std::stoi(said) >= 3);
     CHECK(chosen(layers, {"model.shard=false"}).empty());
     const auto model = models::read_model_config(scratch.path());
-    CHECK_FALSE(actors::holds_whole_base(spec, model, 1));
+    CHECK_FALSE(actors::holds_whole_base(spec, model, 1, true));
     const auto small = models::read_model_config("config/models/llama-3.2-1b");
-    CHECK(actors::holds_whole_base(spec, small, 1));
+    CHECK(actors::holds_whole_base(spec, small, 1, false));
     // Ranks of one machine have the weights once, and each a program of 190 MiB.
-    CHECK_FALSE(actors::holds_whole_base(spec, small, actors::find_room(spec).bytes / (190 << 20)));
+    CHECK_FALSE(actors::holds_whole_base(spec, small, actors::find_room(spec).bytes / (190 << 20), true));
+    // What each makes of them in another type it has to itself: 2.3 GiB of weights each.
+    const auto half = actors::find_room(spec).bytes / (4LL << 30);
+    CHECK(actors::holds_whole_base(spec, small, half, true));
+    CHECK_FALSE(actors::holds_whole_base(spec, small, half + half, false));
 }
 
 TEST_CASE("a run that is larger than the machine is warned of, with what would fit") {

@@ -200,7 +200,9 @@ TEST_CASE("noise in bands is priced as rounds, chosen where it is open and pays,
     CHECK(unsteered.privacy.bands == 4);
     CHECK(unsteered.method.name == "static");
     CHECK(has(unsteered.choices.front().reason, "4 bands of correlated noise are worth more"));
-    small_batches.push_back("noise.bands=1");
+    small_batches.push_back("noise.allocation=shares");  // which no schedule sets
+    CHECK(with("method.name=rldp").controller.kind == controller_kind::prepared);
+    small_batches.back() = "noise.bands=1";
     CHECK(with("method.name=rldp").controller.kind == controller_kind::prepared);
     small_batches.pop_back();
     const auto at_this_rate = with("train.lr=0.01");

@@ -242,7 +242,7 @@ std::string table_summary(const table_report& report) {
     if (const auto* best = find_best(of.target))
         rows.push_back({fmt::format("{} trained on, AUC for {}", best->name, of.target->name),
                         decimal(best->made_up.auc), decimal(best->real.auc)});
-    auto out = text_table(rows);
+    auto out = rows.size() > 1 ? text_table(rows) : std::string();  // a schema without types has nothing to measure
     if (!of.rules.empty())
         out += fmt::format("rules broken by made-up rows: {} of {}\n", count_broken(of.rules), of.rules.size());
     if (of.secrets)

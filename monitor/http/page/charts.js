@@ -111,7 +111,7 @@ const charts = (() => {
       along = across || {label: "step", of: (step) => step, step: (value) => value};
       xLabel.text(along.label);
       parts.figure.hidden = !shown.length;
-      if (!shown.length) return;
+      if (!shown.length) return rest();
       const values = shown.flatMap((s) => s.points.map((p) => p[1])).filter((v) => !options.log || v > 0);
       const steps = (range || d3.extent(shown.flatMap((s) => [s.points[0][0], s.points[s.points.length - 1][0]]))).map(along.of);
       x.domain(steps[0] === steps[1] ? [steps[0], steps[1] + 1] : steps);

@@ -215,6 +215,8 @@ TEST_CASE("a base without a sound contract is refused") {
         return document;
     };
     says(refusal([&] { plan_compare(make_options("all", "2", "0"), unsound); }), "needs a sound base");
+    says(refusal([&] { plan_compare(make_options("rldp,rldp_random", "2", "0"), fake_resolver()); }),
+         "rldp_random is a control of a controller; say which one");
 }
 
 TEST_CASE("the groups of methods") {
