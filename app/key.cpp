@@ -8,6 +8,7 @@
 #include "base/output.hpp"
 #include "monitor/http/self_signed.hpp"
 #include "privacy/keys/cluster_secret.hpp"
+#include "privacy/keys/secrets.hpp"
 #include "privacy/keys/signing_key.hpp"
 
 namespace rldp::app {
@@ -48,6 +49,7 @@ int make_cluster_secret(const std::string& path) {
 }
 
 int make(const key_arguments& given) {
+    privacy::require_directory_of(given.path);
     if (given.cluster) return make_cluster_secret(given.path);
     if (given.tokens) return make_tokens(given.path);
     return given.tls.empty() ? make_signing_key(given.path) : make_certificate(given.path, given.tls);

@@ -165,7 +165,7 @@ void add_company(std::vector<key>& keys) {
              "noise by what the releases show of each adapter. schedule: nobody; the run is that of method static. "
              "published: the publication's controller, which learns in the run from statistics that are paid for.",
              "chosen: prepared for runs such as the shipped policy has seen, else schedule; published where a key is "
-             "given that it alone has")
+             "given that a schedule has no use for, and under as_published")
         .tunable()
         .add("controller", &rl_section::controller, location{"the path of a prepared policy"}, "",
              "The policy of rl.state prepared. It brings a schedule and an average of its own, around the mean rate "

@@ -66,7 +66,7 @@ void cluster_secret::save(const std::filesystem::path& path) const {
     detail::refuse_inside_run(path, secret_name);
     if (std::filesystem::exists(std::filesystem::symlink_status(path)))
         refuse(path.string() + ": exists already; no secret is written over");
-    detail::require_directory_of(path);
+    require_directory_of(path);
     auto text = make_locked<std::array<char, secret_file_length + 1>>();
     std::copy(secret_label.begin(), secret_label.end(), text->begin());
     sodium_bin2hex(text->data() + secret_label.size(), secret_hex_length + 1, inside_->data(), inside_->size());

@@ -69,6 +69,11 @@ void forbid_core_dumps() {
     prctl(PR_SET_DUMPABLE, 0);  // a core that is piped to a handler heeds no limit
 }
 
+void require_directory_of(const std::filesystem::path& path) {
+    if (const auto parent = std::filesystem::absolute(path).parent_path(); !std::filesystem::is_directory(parent))
+        refuse(parent.string() + ": no such directory; make it, with mode 0700, and try again");
+}
+
 }  // namespace rldp::privacy
 
 namespace rldp::privacy::detail {
@@ -92,11 +97,6 @@ void refuse_inside_run(const fs::path& path, std::string_view what) {
                                path.string(), above.string(), what));
         if (above == above.parent_path()) return;
     }
-}
-
-void require_directory_of(const fs::path& path) {
-    if (const auto parent = fs::absolute(path).parent_path(); !fs::is_directory(parent))
-        refuse(parent.string() + ": no such directory; make it, with mode 0700, and try again");
 }
 
 std::size_t read_private(const fs::path& path, std::string_view what, char* into, std::size_t room) {

@@ -38,6 +38,9 @@ void start_sodium();
 /// For the whole process, at its start: no core dump, and no other process of the same user may look inside.
 void forbid_core_dumps();
 
+/// Before a secret is written. Errors: bad_input where the directory does not exist.
+void require_directory_of(const std::filesystem::path& path);
+
 }  // namespace rldp::privacy
 
 namespace rldp::privacy::detail {
@@ -51,9 +54,6 @@ bool from_hex(std::string_view hex, std::span<unsigned char> out);
 /// A run directory is copied and handed on as a whole: no key may be in it, nor in a public side that stands alone.
 /// Errors: bad_input where `path` lies in one. `what`: "signing key".
 void refuse_inside_run(const std::filesystem::path& path, std::string_view what);
-
-/// Before a secret is written. Errors: bad_input where the directory does not exist.
-void require_directory_of(const std::filesystem::path& path);
 
 /// How many bytes there were, at most `room`, of a file that only its owner can read. Errors: bad_input where others
 /// can.

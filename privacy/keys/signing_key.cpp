@@ -82,7 +82,7 @@ signing_key signing_key::create(const fs::path& path) {
     beside += ".pub";
     detail::refuse_inside_run(path, "signing key");
     refuse_existing_pair(path, beside, "what an older key signed would have no one left to vouch for it");
-    detail::require_directory_of(path);
+    require_directory_of(path);
 
     signing_key out;
     out.secret_ = locked<unsigned char>(crypto_sign_SECRETKEYBYTES);

@@ -54,6 +54,11 @@ TEST_CASE("a run shows itself over TLS, and an operator's token stops it, resuma
     const auto at = [&](const char* name) { return (scratch / name).string(); };
     REQUIRE(rldp_says("key new --tls 127.0.0.1 " + at("tls"), scratch.path()).status == 0);
     REQUIRE(rldp_says("key new --tokens " + at("tokens"), scratch.path()).status == 0);
+    for (const std::string kind : {"--tls 127.0.0.1 ", "--tokens "}) {
+        const auto nowhere = rldp_says("key new " + kind + at("nowhere/it"), scratch.path());
+        CHECK(nowhere.status == 2);
+        CHECK(nowhere.err.find("nowhere: no such directory; make it") != std::string::npos);
+    }
     const auto port = a_port();
     answer said;
     std::atomic<bool> over = false;
