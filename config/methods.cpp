@@ -134,14 +134,19 @@ double resolved(const scaled_default& value, const run_config& config) {
                                                           0));  // open: nobody asks yet
 }
 
-/// Whether nothing is asked for that a prepared policy has no use for.
-bool leaves_room_for_a_policy(const run_config& config) {
+/// Whether something is asked for that neither a prepared policy nor a schedule has a use for.
+bool asks_for_the_published_controller(const run_config& config) {
     const auto& rl = config.rl;
     const auto& noise = config.noise;
-    return !find_published_key(config) && !find_schedule_key(config) && !rl.interval && !rl.warmup &&
-           !rl.radius_scale && !rl.rescale && noise.policy.value_or(policy_kind::fixed) == policy_kind::fixed &&
-           noise.allocation.value_or(allocation::shares) == allocation::shares && noise.statistics_share != 0 &&
-           noise.deck == noise_section{}.deck;
+    return find_published_key(config) || rl.interval || rl.warmup || rl.radius_scale || rl.rescale ||
+           noise.policy.value_or(policy_kind::fixed) != policy_kind::fixed || noise.deck != noise_section{}.deck;
+}
+
+/// Whether nothing is asked for that a prepared policy has no use for.
+bool leaves_room_for_a_policy(const run_config& config) {
+    const auto& noise = config.noise;
+    return !asks_for_the_published_controller(config) && !find_schedule_key(config) &&
+           noise.allocation.value_or(allocation::shares) == allocation::shares && noise.statistics_share != 0;
 }
 
 using key_and_whether = std::pair<std::string_view, bool>;
@@ -179,13 +184,11 @@ std::optional<std::string_view> find_schedule_key(const run_config& config) {
 }
 
 bool leaves_room_for_a_schedule(const run_config& config) {
-    const auto &rl = config.rl, none = rl_section{};
     const auto& noise = config.noise;
     const auto& lessons = config.public_data;
-    return !find_published_key(config) && !rl.interval && !rl.warmup && !rl.radius_scale && !rl.rescale &&
-           rl.policy == none.policy && noise.policy.value_or(policy_kind::fixed) == policy_kind::fixed &&
+    return !asks_for_the_published_controller(config) && config.rl.policy == rl_section{}.policy &&
            noise.allocation != allocation::shares && noise.statistics_share.value_or(0) == 0 &&
-           noise.deck == noise_section{}.deck && !lessons.used_for(public_use::radii) &&
+           !lessons.used_for(public_use::radii) &&
            !(lessons.used_for(public_use::choose) && config.train.average == averaging::none);
 }
 
