@@ -36,10 +36,10 @@ def check_torch() -> None:
 
 
 def _is_program(path: pathlib.Path) -> bool:
-    """A binary: a script of this name is the module's own, which would look for itself."""
+    """The program, or a script that calls it in a container: not the module's own of the same name, which would look for itself."""
     try:
         with path.open("rb") as file:
-            return file.read(4) == b"\x7fELF"
+            return os.access(path, os.X_OK) and b"rldp._program" not in file.read(4096)
     except OSError:
         return False
 

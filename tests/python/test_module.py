@@ -239,6 +239,19 @@ class Ends(InScratch):
             with self.refused(2, "there is no program rldp"):
                 rldp.account([(1, 0.1, 1)], delta=1e-5)
 
+    def test_a_script_may_call_the_program_but_is_not_the_module_s_own(self):
+        script = pathlib.Path(self.path("in_a_container"))
+        script.write_text(f'#!/bin/sh\nexec "{os.environ["RLDP_PROGRAM"]}" "$@"\n')
+        script.chmod(0o755)
+        with unittest.mock.patch.dict(os.environ, {"RLDP_PROGRAM": str(script)}):
+            self.assertTrue(rldp.account([(1, 0.1, 1)], delta=1e-5))
+            for words, mode in (("#!/usr/bin/python3\nfrom rldp._program import main\n", 0o755), ("no program", 0o644)):
+                script.unlink()
+                script.write_text(words)
+                script.chmod(mode)
+                with self.refused(2, f"RLDP_PROGRAM: {script} is no program"):
+                    rldp.account([(1, 0.1, 1)], delta=1e-5)
+
     def test_another_pytorch_than_the_wheel_s(self):
         built = pathlib.Path(self.path("built.json"))
         built.write_text('{"torch": "9.9.9"}')
