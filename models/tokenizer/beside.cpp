@@ -13,8 +13,6 @@ namespace {
 /// The names that transformers gives tokens, in its order.
 constexpr std::array<const char*, 7> token_names{"bos_token", "eos_token", "unk_token", "sep_token",
                                                  "pad_token", "cls_token", "mask_token"};
-/// Lists of further special tokens, by their older name and the present one.
-constexpr std::array<const char*, 2> token_lists{"additional_special_tokens", "extra_special_tokens"};
 
 std::optional<nlohmann::json> read_if_there(const std::filesystem::path& file) {
     if (!std::filesystem::exists(file)) return std::nullopt;
@@ -113,15 +111,23 @@ class settings_reader {
         for (const auto* name : token_names) {
             if (const auto token = root.find(name)) named_[name] = read_token(*token, true);
         }
-        for (const auto* name : token_lists) {
-            const auto list = root.find(name);
-            if (!list) continue;
-            // A list, or an object that gives each a name of its own.
-            for (const auto& [key, token] : list->value().items()) {
-                const json_at at(token, list->where(), key);
-                listed_.push_back(read_token(at, true));
-            }
-        }
+        read_lists(root);
+    }
+
+    /// The older name counts where no list has the present one, in this file or one before, as in transformers 5.
+    void read_lists(const json_at& root) {
+        constexpr const char *present = "extra_special_tokens", *older = "additional_special_tokens";
+        const auto by_present = root.find(present), by_older = root.find(older);
+        const bool is_object = by_present && by_present->value().is_object();
+        if (by_present) read_list(*by_present);
+        if (by_older && !has_list_ && (is_object || !by_present || by_present->value().empty())) read_list(*by_older);
+        has_list_ |= root.value().contains(older) || (root.value().contains(present) && !is_object);
+    }
+
+    /// A list, or an object that gives each a name of its own.
+    void read_list(const json_at& list) {
+        for (const auto& [key, token] : list.value().items())
+            listed_.push_back(read_token(json_at(token, list.where(), key), true));
     }
 
     void read_older_files() {
@@ -162,6 +168,7 @@ class settings_reader {
     std::map<std::int32_t, stated_token> with_id_;
     std::map<std::string, stated_token> named_;
     std::vector<stated_token> listed_;
+    bool has_list_ = false;  ///< a file read so far gave a list of them, though it be empty
 };
 
 }  // namespace

@@ -61,7 +61,8 @@ namespace {
 /// Lets the token be found in texts, in the place of what was said of it before.
 void let_match(const stated_token& token, std::int32_t id, const stated_settings& beside, pipeline_parts& parts) {
     auto normalized = token.content;
-    for (const auto& step : parts.normalizers) step(normalized, false);
+    bool at_start = false;
+    for (const auto& step : parts.normalizers) step(normalized, at_start);
     parts.raw.remove(token.content);
     parts.normalized.remove(normalized);
     parts.added.insert_or_assign(id, token.strips);

@@ -11,11 +11,14 @@ namespace rldp::models {
 
 namespace {
 
-/// Applies `cut(piece, out)` to every piece.
+/// Applies `cut(piece, out)` to every piece; it says whether the piece's beginning was kept.
 template <class Cut>
-void split_each(std::vector<std::string>& pieces, const Cut& cut) {
+void split_each(std::vector<std::string>& pieces, bool& at_start, const Cut& cut) {
     std::vector<std::string> out;
-    for (const auto& piece : pieces) cut(piece, out);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        const bool kept = cut(pieces[i], out);
+        if (i == 0 && !kept) at_start = false;
+    }
     pieces = std::move(out);
 }
 
@@ -72,7 +75,8 @@ void join_alike(std::vector<segment>& all) {
     all = std::move(out);
 }
 
-void split_at(std::string_view text, const std::vector<text_range>& matches, behavior how, bool invert,
+/// Whether its first character is in the first part.
+bool split_at(std::string_view text, const std::vector<text_range>& matches, behavior how, bool invert,
               std::vector<std::string>& out) {
     std::vector<segment> all;
     std::size_t at = 0;
@@ -85,14 +89,19 @@ void split_at(std::string_view text, const std::vector<text_range>& matches, beh
     if (how == behavior::with_previous) join_with_previous(all);
     if (how == behavior::with_next) join_with_next(all);
     if (how == behavior::contiguous) join_alike(all);
-    for (const auto& [begin, end, matched] : all)
-        if (end > begin && !(matched && how == behavior::removed)) out.emplace_back(text.substr(begin, end - begin));
+    bool from_start = false;
+    for (const auto& [begin, end, matched] : all) {
+        if (end == begin || (matched && how == behavior::removed)) continue;
+        from_start |= begin == 0;
+        out.emplace_back(text.substr(begin, end - begin));
+    }
+    return from_start;
 }
 
 splitter split_by(pattern what, behavior how, bool invert) {
-    return [what = std::move(what), how, invert](std::vector<std::string>& pieces, bool) {
-        split_each(pieces, [&](const std::string& piece, std::vector<std::string>& out) {
-            split_at(piece, what.matches(piece), how, invert, out);
+    return [what = std::move(what), how, invert](std::vector<std::string>& pieces, bool& at_start) {
+        split_each(pieces, at_start, [&](const std::string& piece, std::vector<std::string>& out) {
+            return split_at(piece, what.matches(piece), how, invert, out);
         });
     };
 }
@@ -100,14 +109,14 @@ splitter split_by(pattern what, behavior how, bool invert) {
 /// Each character of a class is a match of its own.
 template <class Class>
 splitter split_by_class(const Class& is_member, behavior how) {
-    return [is_member, how](std::vector<std::string>& pieces, bool) {
-        split_each(pieces, [&](const std::string& piece, std::vector<std::string>& out) {
+    return [is_member, how](std::vector<std::string>& pieces, bool& at_start) {
+        split_each(pieces, at_start, [&](const std::string& piece, std::vector<std::string>& out) {
             std::vector<text_range> matches;
             for (std::size_t begin = 0, end; begin < piece.size(); begin = end) {
                 end = begin + character_length(piece, begin);
                 if (is_member(code_point(piece, begin))) matches.push_back({begin, end});
             }
-            split_at(piece, matches, how, false, out);
+            return split_at(piece, matches, how, false, out);
         });
     };
 }
@@ -115,12 +124,12 @@ splitter split_by_class(const Class& is_member, behavior how) {
 /// Words are what Rust's expressions take for \w, which is not quite Oniguruma's.
 splitter words_and_others() {
     constexpr auto word = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D})";
-    return
-        [what = regex(fmt::format("[{0}]+|[^{0}\\s]+", word), "Whitespace")](std::vector<std::string>& pieces, bool) {
-            split_each(pieces, [&](const std::string& piece, std::vector<std::string>& out) {
-                split_at(piece, what.matches(piece), behavior::removed, true, out);
-            });
-        };
+    return [what = regex(fmt::format("[{0}]+|[^{0}\\s]+", word), "Whitespace")](std::vector<std::string>& pieces,
+                                                                                bool& at_start) {
+        split_each(pieces, at_start, [&](const std::string& piece, std::vector<std::string>& out) {
+            return split_at(piece, what.matches(piece), behavior::removed, true, out);
+        });
+    };
 }
 
 splitter read_delimiter(const json_at& section) {
@@ -133,8 +142,9 @@ splitter read_delimiter(const json_at& section) {
 
 /// Cuts where the script changes, as sentencepiece does: kana are Han, and spaces belong to the word before them.
 splitter split_by_script() {
-    return [](std::vector<std::string>& pieces, bool) {
-        split_each(pieces, [](const std::string& piece, std::vector<std::string>& out) {
+    return [](std::vector<std::string>& pieces, bool& at_start) {
+        split_each(pieces, at_start, [](const std::string& piece, std::vector<std::string>& out) {
+            const auto before = out.size();
             std::optional<std::size_t> begin;  // spaces in front of the first word are lost
             std::optional<std::int32_t> last;
             for (std::size_t at = 0; at < piece.size(); at += character_length(piece, at)) {
@@ -147,6 +157,7 @@ splitter split_by_script() {
                 last = script;
             }
             if (begin) out.push_back(piece.substr(*begin));
+            return out.size() > before && find_script(code_point(piece, 0)).has_value();
         });
     };
 }
@@ -158,17 +169,18 @@ splitter prefix_space() {
     };
 }
 
-void cut_words(const std::string& text, std::vector<std::string>& out) {
+bool cut_words(const std::string& text, std::vector<std::string>& out) {
     static const regex words(gpt2_pattern, "GPT-2's pattern");
     if (!is_ascii(text)) return split_at(text, words.matches(text), behavior::isolated, false, out);
     for (std::size_t begin = 0, end; begin < text.size(); begin = end) {
         end = gpt2_word_end(text, begin);
         out.push_back(text.substr(begin, end - begin));
     }
+    return true;
 }
 
 splitter gpt2_words() {
-    return [](std::vector<std::string>& pieces, bool) { split_each(pieces, cut_words); };
+    return [](std::vector<std::string>& pieces, bool& at_start) { split_each(pieces, at_start, cut_words); };
 }
 
 /// Every mark begins a piece.
@@ -184,13 +196,17 @@ splitter read_metaspace(const json_at& section, step_budget& budget) {
     const auto mark = read_mark(section);
     budget.take(section, 2 * mark.size());  // for a space, and before each piece
     return [mark, when = read_prepend_scheme(section), cut = section.flag("split", true)](
-               std::vector<std::string>& pieces, bool at_start) {
+               std::vector<std::string>& pieces, bool& at_start) {
         for (std::size_t i = 0; i < pieces.size(); ++i) {
             replace_all(pieces[i], " ", mark);
             const bool wanted = when == prepend_when::always || (when == prepend_when::first && at_start && i == 0);
             if (wanted && !pieces[i].starts_with(mark)) pieces[i].insert(0, mark);
         }
-        if (cut) split_each(pieces, [&](const std::string& piece, auto& out) { cut_before(mark, piece, out); });
+        if (!cut) return;
+        split_each(pieces, at_start, [&](const std::string& piece, auto& out) {
+            cut_before(mark, piece, out);
+            return true;
+        });
     };
 }
 

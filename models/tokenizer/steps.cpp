@@ -101,7 +101,14 @@ void read_normalizers(const json_at& section, step_budget& budget, std::vector<n
         std::find_if(named_steps.begin(), named_steps.end(), [&](const named_step& one) { return one.name == kind; });
     if (named != named_steps.end()) {
         budget.take(section, named->growth);
-        out.emplace_back([change = named->change](std::string& text, bool) { change(text); });
+        out.emplace_back([change = named->change](std::string& text, bool& at_start) {
+            if (at_start && !text.empty()) {
+                auto first = text.substr(0, character_length(text, 0));
+                change(first);
+                at_start = !first.empty();
+            }
+            change(text);
+        });
     } else if (kind == "Sequence") {
         for (const auto& part : section.at("normalizers").items()) read_normalizers(part, budget, out);
     } else if (kind == "Prepend") {
@@ -111,13 +118,21 @@ void read_normalizers(const json_at& section, step_budget& budget, std::vector<n
             if (!text.empty()) text.insert(0, with);
         });
     } else if (kind == "Replace") {
-        out.emplace_back([how = replacing(section, budget)](std::string& text, bool) { how(text); });
+        out.emplace_back([how = replacing(section, budget)](std::string& text, bool& at_start) {
+            if (at_start && how.to.empty()) {
+                const auto lost = how.from.matches(text);
+                at_start = lost.empty() || lost.front().begin > 0 || lost.front().end == 0;
+            }
+            how(text);
+        });
     } else if (kind == "Strip") {
         budget.take(section);
         const bool left = section.flag("strip_left", true), right = section.flag("strip_right", true);
-        out.emplace_back([left, right](std::string& text, bool) {
+        out.emplace_back([left, right](std::string& text, bool& at_start) {
             if (right) text.resize(text.size() - spaces_at_end(text));
-            if (left) text.erase(0, spaces_at_start(text));
+            const auto spaces = left ? spaces_at_start(text) : 0;
+            if (spaces > 0) at_start = false;
+            text.erase(0, spaces);
         });
     } else {
         section.at("type").refuse_with(

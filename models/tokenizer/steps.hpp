@@ -57,10 +57,11 @@ std::string read_mark(const json_at& section);
 
 // Stages. As functions, and how they are read.
 
-/// Changes a text in place; `at_start` says that it begins the whole text.
-using normalizer = std::function<void(std::string& text, bool at_start)>;
-/// Cuts pieces into smaller ones; `at_start` says that the first piece begins the whole text.
-using splitter = std::function<void(std::vector<std::string>& pieces, bool at_start)>;
+/// Changes a text in place; `at_start` says that it begins the whole text, and is false from where a step takes the
+/// beginning away.
+using normalizer = std::function<void(std::string& text, bool& at_start)>;
+/// Cuts pieces into smaller ones; `at_start` says so of the first piece.
+using splitter = std::function<void(std::vector<std::string>& pieces, bool& at_start)>;
 /// Turns the tokens of a sequence into its text, which the last stage leaves as one or more parts to be joined.
 using decoder = std::function<void(std::vector<std::string>& tokens)>;
 

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -113,13 +114,30 @@ def last_line(said: str) -> str:
     return own[-1][len("rldp: "):] if own else lines[-1] if lines else "the program said nothing"
 
 
+def _start(words: list[str], fed: bool) -> subprocess.Popen[bytes]:
+    """In a session of its own: a terminal's Ctrl-C reaches the program once, from here."""
+    try:
+        return subprocess.Popen(words, stdin=subprocess.PIPE if fed else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                start_new_session=True)
+    except OSError as wrong:
+        raise Error(2, f"{words[0]}: can't be started ({wrong.strerror}); give RLDP_PROGRAM the path of rldp, as build/rldp") from None
+
+
 def call(words: list[str], data: Any = None, accept: tuple[int, ...] = (0,)) -> tuple[int, str, str]:
     """Exit status and both streams. `data`: rows for `data.path: "-"`. Errors: Error for any status but those accepted."""
-    with subprocess.Popen(command(words), stdin=subprocess.DEVNULL if data is None else subprocess.PIPE, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE) as process:
+    with _start(command(words), data is not None) as process:
         feed = None if data is None else Feed(data, process.stdin)
         process.stdin = None  # the feed's
-        out, err = (said.decode("utf-8", "replace") for said in process.communicate())
+        try:
+            said = process.communicate()
+        except BaseException:  # a kernel's interrupt comes to Python alone
+            process.send_signal(signal.SIGINT)
+            try:
+                process.communicate()
+            except BaseException:
+                process.kill()
+            raise
+        out, err = (text.decode("utf-8", "replace") for text in said)
     if feed:
         feed.join()
     if process.returncode not in accept:
@@ -129,7 +147,11 @@ def call(words: list[str], data: Any = None, accept: tuple[int, ...] = (0,)) -> 
 
 def ask(words: list[str], data: Any = None) -> Any:
     """What it prints under --json."""
-    return json.loads(call([*words, "--json"], data)[1])
+    said = call([*words, "--json"], data)[1]
+    try:
+        return json.loads(said)
+    except ValueError:
+        raise Error(1, f"{find_program()} is no rldp: it answered {said[:40]!r} to {words[0]} --json") from None
 
 
 def flags(**given: Any) -> list[str]:
@@ -161,6 +183,21 @@ def _leaves(of: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
             yield before + key, os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
+def _in_json(key: str, value: Any) -> str:
+    """A key's value as the program reads it. Errors: Error 2 naming the key."""
+    def plain(one: Any) -> Any:
+        if isinstance(one, os.PathLike):
+            return os.fspath(one)
+        if hasattr(one, "tolist") and hasattr(one, "dtype"):  # a number or an array of NumPy's
+            return one.tolist()
+        raise TypeError(type(one).__name__)
+
+    try:
+        return json.dumps(value, default=plain)
+    except (TypeError, ValueError, RecursionError) as wrong:
+        raise Error(2, f"{key}: {wrong}: give text, a number, true or false, or a list of them") from None
+
+
 class Configuration:
     """A configuration in the program's words: a file as it is, a Config or a dict by its keys, relative to the working directory."""
 
@@ -176,7 +213,7 @@ class Configuration:
             settings["data.path"] = "-"
         self.words = [str(self._file)]
         for key, value in settings.items():
-            self.words += ["--set", f"{key}={json.dumps(value)}"]
+            self.words += ["--set", f"{key}={_in_json(key, value)}"]
 
     def __enter__(self) -> Configuration:
         return self

@@ -81,7 +81,10 @@ def account(phases: Iterable[tuple[float, float, int]] | None = None, *, delta: 
     >>> price["pld"]["epsilon"] < price["rdp"]["epsilon"], price["pld"]["is_upper_bound"]
     (True, True)
     """
-    written = [f"{noise!r},{rate!r},{steps}" for noise, rate, steps in phases or []]
+    try:
+        written = [f"{float(noise)!r},{float(rate)!r},{int(steps)}" for noise, rate, steps in ([] if phases is None else phases)]
+    except (TypeError, ValueError):
+        raise Error(2, "phases: give a list of (noise multiplier, sample rate, steps), such as [(1.1, 0.01, 1000)]") from None
     return ask(["account", *flags(phase=written, delta=delta, epsilon=list(epsilons), ledger=ledger, bands=bands, population=population,
                                   risk=risk)])
 
@@ -116,6 +119,10 @@ class Comparison:
         return _frame(page.read_text(encoding="utf-8")) if page.exists() else f"<p>{html.escape(repr(self))}</p>"
 
 
+def _numbers(given: Sequence[float]) -> str | None:
+    return ",".join(repr(float(one)) for one in given) or None
+
+
 def compare(config: Any, out: str | os.PathLike[str], *, methods: Sequence[str] = (), epsilons: Sequence[float] = (),
             seeds: Sequence[int] = (), jobs: int | None = None, tune_lr: Sequence[float] = (), **overrides: Any) -> Comparison:
     """Each method at each ε and seed, a run of its own; called again, it keeps what is done and goes on with what was cut."""
@@ -123,6 +130,6 @@ def compare(config: Any, out: str | os.PathLike[str], *, methods: Sequence[str] 
         raise Error(2, "rldp.compare: give a file, which cells that are cut are resumed by: Path(\"base.json\").write_text(config.to_json())")
     with Configuration(config, **overrides) as given:
         call(["compare", *given.words, "--quiet", *flags(out=out, jobs=jobs, methods=",".join(methods) or None,
-                                                   epsilons=",".join(map(repr, epsilons)) or None, seeds=",".join(map(str, seeds)) or None,
-                                                   tune_lr=",".join(map(repr, tune_lr)) or None)])
+                                                   epsilons=_numbers(epsilons), seeds=",".join(map(str, seeds)) or None,
+                                                   tune_lr=_numbers(tune_lr))])
     return Comparison(out)

@@ -28,6 +28,9 @@ class Error(Exception):
         self.run = run
         """The run that it is about, where there is one: an exhausted or interrupted one has its files."""
 
+    def __reduce__(self) -> Any:  # from a process of a pool to the one that asked
+        return type(self), (self.status, str(self), self.run)
+
     @property
     def meaning(self) -> str:
         """The status in words."""

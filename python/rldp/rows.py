@@ -22,6 +22,7 @@ import math
 import os
 import pathlib
 import sys
+import zipfile
 from typing import Any, BinaryIO, Callable, Iterable, Iterator
 
 from .errors import Error
@@ -51,11 +52,23 @@ def _plain(value: Any) -> Any:
         return inner
     if type(value).__name__ in ("NAType", "NaTType"):
         return None
-    if hasattr(value, "item") and hasattr(value, "dtype") and getattr(value, "shape", None) == ():  # a number of NumPy's
-        return _plain(value.item())
-    if hasattr(value, "tolist") and hasattr(value, "dtype"):
-        return _plain(value.tolist())
+    if hasattr(value, "tolist") and hasattr(value, "dtype"):  # of NumPy's
+        return _from_numpy(value)
     raise TypeError(type(value).__name__)
+
+
+def _from_numpy(value: Any) -> Any:
+    if getattr(value, "shape", None) != ():
+        return _plain(list(value))
+    if value.dtype.kind == "m":
+        raise TypeError("timedelta64")
+    if value.dtype.kind == "f" and value.dtype.itemsize < 8:
+        return _plain(float(str(value)))  # as short as it is written: .item() tells 0.1 as 0.10000000149011612
+    inner = value.item()
+    if value.dtype.kind == "M" and isinstance(inner, int):  # nanoseconds and finer, which datetime has not
+        coarse = value.astype("datetime64[us]")
+        return _plain(coarse.item()) if coarse == value else str(value).replace("T", " ")
+    return _plain(inner)
 
 
 def _not_finite(value: float) -> None:
@@ -69,7 +82,11 @@ def _conversation(value: Any) -> bool:
 
 
 def _lines(rows: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    dump = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+    def dump(row: dict[str, Any]) -> bytes:
+        return encode(row).encode()
+
     for row in rows:
         plain = {}
         for column, value in row.items():
@@ -81,9 +98,23 @@ def _lines(rows: Iterable[dict[str, Any]]) -> Iterator[bytes]:
                 plain[column] = _plain(value)
             except TypeError as wrong:
                 raise _refuse(str(column), str(wrong)) from None
+            except RecursionError:
+                raise _refuse(str(column), "a list that holds itself") from None
         if not all(type(column) is str for column in plain):
             raise Error(2, f"column {next(c for c in plain if type(c) is not str)!r} has no name that is text; rename it")
-        yield dump(plain).encode()
+        try:
+            yield dump(plain)
+        except ValueError:  # half of a surrogate pair, a number of thousands of digits
+            raise _refuse(*next((ascii(column)[1:-1], "what is no text or number of JSON's") for column, value in plain.items()
+                                if not _fits(dump, {column: value}))) from None
+
+
+def _fits(dump: Callable[[dict[str, Any]], bytes], row: dict[str, Any]) -> bool:
+    try:
+        dump(row)
+    except ValueError:
+        return False
+    return True
 
 
 def _need(package: str, for_what: str) -> Any:
@@ -95,6 +126,7 @@ def _need(package: str, for_what: str) -> Any:
 def _check_arrow(schema: Any) -> None:
     """Types that no JSON stands for, before a row is written."""
     import pyarrow.types as of
+    _check_names(schema.names)
     for column in schema:
         kind = column.type.value_type if of.is_dictionary(column.type) else column.type
         if column.name == "messages" and of.is_list(kind):
@@ -103,6 +135,14 @@ def _check_arrow(schema: Any) -> None:
         if (of.is_nested(inner) or of.is_binary(inner) or of.is_large_binary(inner) or of.is_fixed_size_binary(inner) or of.is_duration(inner)
                 or of.is_interval(inner)):
             raise _refuse(column.name, str(kind))
+
+
+def _check_names(names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise Error(2, f"two columns are called \"{name}\"; rename one")
+        seen.add(name)
 
 
 def _from_arrow(batches: Any) -> Iterator[dict[str, Any]]:
@@ -132,12 +172,13 @@ def _from_file(path: pathlib.Path) -> Iterator[dict[str, Any]]:
             names = next(rows, None)
             if names is None or any(name is None for name in names):
                 raise Error(2, f"{path}: the first row of the first sheet has to name every column")
+            _check_names(map(str, names))
             for row in rows:
                 if any(cell is not None for cell in row):
                     yield dict(zip(map(str, names), row))
         else:
             raise Error(2, f"{path}: is none of .parquet, .arrow, .feather and .xlsx; rldp itself reads .csv, .tsv, .jsonl and .txt")
-    except (OSError, ValueError, KeyError) as damaged:  # what the packages raise for files that are none
+    except (OSError, ValueError, KeyError, ArithmeticError, AttributeError, zipfile.BadZipFile) as damaged:  # what the packages raise for files that are none
         raise Error(2, f"{path}: can't be read: {str(damaged).splitlines()[0]}") from None
 
 
@@ -150,6 +191,8 @@ def each_row(data: Any) -> Iterator[dict[str, Any]]:
         if not hasattr(data, "with_format") or hasattr(data, "keys"):
             raise Error(2, "a dataset of several splits: give one of them, such as data[\"train\"]")
         return iter(data.with_format(None))
+    if kind in ("pandas", "polars") and not hasattr(data, "collect") and not (hasattr(data, "columns") and hasattr(data, "dtypes")):
+        raise Error(2, f"{type(data).__name__} is no table: give a frame, as by to_frame()")
     if kind == "polars":
         frame = data.collect() if hasattr(data, "collect") else data
         return _polars(frame)
@@ -184,18 +227,28 @@ def _pandas(frame: Any) -> Iterator[dict[str, Any]]:
     for name, kind in frame.dtypes.items():
         if str(kind).startswith(("timedelta", "complex", "period", "interval")):
             raise _refuse(str(name), str(kind))
+    named = [name for name in frame.index.names if name is not None]
+    if named:
+        raise Error(2, f"\"{named[0]}\" is an index, and no column: frame.reset_index() makes it one, frame.reset_index(drop=True) leaves it out")
     names = [str(name) for name in frame.columns]
-    if len(set(names)) < len(names):
-        raise Error(2, f"two columns are called \"{next(n for n in names if names.count(n) > 1)}\"; rename one")
-    # A frame of pandas has no dates: they are times at midnight.
-    days = {i for i, kind in enumerate(frame.dtypes) if str(kind).startswith("datetime64")
-            and (frame.iloc[:, i].dropna().dt.normalize() == frame.iloc[:, i].dropna()).all()}
+    _check_names(names)
     for start in range(0, len(frame), _BATCH):
         # Columns as lists hold Python's own values; a frame's rows would make whole numbers floats.
-        columns = [frame.iloc[start:start + _BATCH, i].astype(object).tolist() for i in range(len(names))]
-        for i in days:
-            columns[i] = [None if value != value else value.date() for value in columns[i]]
+        columns = [_pandas_cells(frame.iloc[start:start + _BATCH, i]) for i in range(len(names))]
         yield from (dict(zip(names, cells)) for cells in zip(*columns))
+
+
+def _pandas_cells(column: Any) -> list[Any]:
+    """Cell by cell: how one is told must not depend on the others, which are other people's."""
+    kind = str(column.dtype)
+    if kind in ("float16", "float32"):
+        return list(column.to_numpy())
+    cells = column.astype(object).tolist()
+    if kind == "float64":  # whole numbers, where a frame has one that is missing
+        return [int(value) if value.is_integer() and abs(value) < 2**53 else value for value in cells]
+    if kind.startswith("datetime64"):  # it has no dates: they are times at midnight
+        return [None if value != value else value.date() if value == value.normalize() else value for value in cells]
+    return cells
 
 
 def write_rows(data: Any, into: BinaryIO, tell: Callable[[int], None] | None = None) -> int:

@@ -5,8 +5,11 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import tempfile
+import threading
 import time
+import traceback
 import unittest
 import unittest.mock
 
@@ -222,6 +225,26 @@ class Ends(InScratch):
         self.assertEqual(rldp.resume(again, on_step=seen.append, quiet=True).summary["steps_done"], 40)
         self.assertEqual(seen[-1]["step"], 40)
 
+    def test_an_interrupt_reaches_the_program_of_any_call(self):
+        script, begun, ended = (pathlib.Path(self.path(name)) for name in ("stoppable", "begun", "ended"))
+        os.mkfifo(begun)
+        script.write_text(f"#!/bin/sh\ntrap 'echo > {ended}; exit 130' INT\necho up > {begun}\nwhile :; do sleep .05; done\n")
+        script.chmod(0o755)
+        main = threading.get_ident()
+
+        def interrupt():
+            begun.read_text()  # until the program is there, and is waited for
+            while not any(frame.f_code.co_name == "communicate" for frame, _ in traceback.walk_stack(sys._current_frames()[main])):
+                os.sched_yield()
+            os.kill(os.getpid(), signal.SIGINT)
+
+        stopper = threading.Thread(target=interrupt)
+        with unittest.mock.patch.dict(os.environ, {"RLDP_PROGRAM": str(script)}), self.assertRaises(KeyboardInterrupt):
+            stopper.start()
+            rldp.check(DEMO)
+        stopper.join()
+        self.assertTrue(ended.exists())
+
     def test_a_callback_that_fails_stops_the_run(self):
         with self.assertRaises(ZeroDivisionError):
             rldp.run(DEMO, self.path("failed"), on_step=lambda step: 1 / 0, quiet=True, **{**SMALL, "train__steps": 40, "train__eval_every": 10})
@@ -230,6 +253,12 @@ class Ends(InScratch):
     def test_two_runs_of_one_process(self):
         running = [rldp.start(DEMO, self.path(f"two-{i}"), quiet=True, **SMALL) for i in range(2)]
         self.assertEqual([one.wait().summary["steps_done"] for one in running], [6, 6])
+
+    def test_a_value_that_is_none_of_a_configuration_s(self):
+        with self.refused(2, "train.steps: object: give text, a number"):
+            rldp.check(DEMO, train__steps=object())
+        with self.refused(2, r"phases: give a list of \(noise multiplier"):
+            rldp.account((1.1, 0.01, 10), delta=1e-5)
 
     def test_without_a_program(self):
         with unittest.mock.patch.dict(os.environ, {"RLDP_PROGRAM": "/nowhere/rldp"}), self.refused(2, "RLDP_PROGRAM: /nowhere/rldp is no program"):
@@ -245,6 +274,12 @@ class Ends(InScratch):
         script.chmod(0o755)
         with unittest.mock.patch.dict(os.environ, {"RLDP_PROGRAM": str(script)}):
             self.assertTrue(rldp.account([(1, 0.1, 1)], delta=1e-5))
+            script.write_text("#!/bin/sh\necho hello\n")
+            with self.refused(1, "is no rldp: it answered 'hello"):
+                rldp.check(DEMO)
+            script.write_text("#!/nowhere/sh\n")
+            with self.refused(2, f"{script}: can't be started"):
+                rldp.check(DEMO)
             for words, mode in (("#!/usr/bin/python3\nfrom rldp._program import main\n", 0o755), ("no program", 0o644)):
                 script.unlink()
                 script.write_text(words)

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import math
+import pickle
 import subprocess
 import sys
 import unittest
@@ -45,6 +46,13 @@ class Rows(unittest.TestCase):
             with self.assertRaisesRegex(rldp.Error, 'column "photo" holds ') as said:
                 written([{"id": 1, "photo": value}])
             self.assertEqual(said.exception.status, 2)
+        itself = []
+        itself.append(itself)
+        for value in ("half a pair \ud83d", 10**5000, itself):
+            with self.assertRaisesRegex(rldp.Error, 'column "photo" holds '):
+                written([{"id": 1, "photo": value}])
+        with self.assertRaisesRegex(rldp.Error, r'column "\\ud83d" holds '):
+            written([{"\ud83d": "x"}])
         with self.assertRaisesRegex(rldp.Error, "column 7 has no name that is text"):
             written([{7: "x"}])
 
@@ -53,6 +61,10 @@ class Rows(unittest.TestCase):
                           (__file__, "is none of .parquet")):
             with self.assertRaisesRegex(rldp.Error, why):
                 written(data)
+
+    def test_an_error_goes_from_one_process_to_another(self):
+        said = pickle.loads(pickle.dumps(rldp.Error(130, "go on with --resume", "run")))
+        self.assertEqual((said.status, str(said), said.run, said.resumable), (130, "go on with --resume", "run", True))
 
     def test_the_command_refuses_in_a_line(self):
         said = subprocess.run([sys.executable, "-m", "rldp", "rows", "nowhere.parquet"], capture_output=True, text=True)

@@ -50,6 +50,33 @@ class Tables(unittest.TestCase):
             told(pandas.DataFrame({"photo": [b"x"]}))
         with self.assertRaisesRegex(rldp.Error, 'two columns are called "a"'):
             told(pandas.DataFrame([[1, 2]], columns=["a", "a"]))
+        with self.assertRaisesRegex(rldp.Error, '"patient" is an index, and no column'):
+            told(pandas.DataFrame({"patient": [1], "a": [2]}).set_index("patient"))
+        with self.assertRaisesRegex(rldp.Error, "Series is no table"):
+            told(pandas.Series([1]))
+        self.assertEqual(told(pandas.DataFrame({"n": [31, None], "x": [0.5, 2]})), [{"n": 31, "x": 0.5}, {"n": None, "x": 2}])
+        self.assertEqual(told(pandas.DataFrame({"x": pandas.array([0.1], dtype="float32")})), [{"x": 0.1}])
+
+    @needs("pandas")
+    def test_how_a_cell_is_told_does_not_depend_on_other_people_s(self):
+        import pandas
+        for column, cell in ((pandas.to_datetime(["2024-02-29 00:00", "2024-03-01 10:30"]), "2024-02-29"), ([31.0, 0.5], 31)):
+            frame = pandas.DataFrame({"a": column})
+            self.assertEqual(told(frame)[:1], told(frame[:1]))
+            self.assertEqual(told(frame)[0], {"a": cell})
+
+    @needs("numpy")
+    def test_numbers_and_times_of_numpy(self):
+        import numpy
+        cases = [(numpy.datetime64("2024-01-01", "ns"), "2024-01-01 00:00:00"), (numpy.datetime64("NaT"), None),
+                 (numpy.datetime64("2024-01-01T00:00:00.000000005"), "2024-01-01 00:00:00.000000005"),
+                 (numpy.datetime64("2024-01-01", "D"), "2024-01-01"), (numpy.float32(0.1), 0.1), (numpy.int64(3), 3),
+                 (numpy.array(["2024-01-01"], "datetime64[ns]"), ["2024-01-01 00:00:00"]), (numpy.array([1, 2]), [1, 2])]
+        for given, wanted in cases:
+            self.assertEqual(told([{"a": given}]), [{"a": wanted}], repr(given))
+        with self.assertRaisesRegex(rldp.Error, 'column "a" holds timedelta64'):
+            told([{"a": numpy.timedelta64(5, "ns")}])
+        self.assertTrue(rldp.account([(numpy.float64(1.1), numpy.float32(0.5), numpy.int64(3))], delta=1e-5))
 
     @needs("polars")
     def test_polars(self):
@@ -72,6 +99,11 @@ class Tables(unittest.TestCase):
         pyarrow.feather.write_feather(table, self.path("a.feather"))
         self.assertEqual(told(self.path("a.parquet")), TOLD)
         self.assertEqual(told(str(self.path("a.feather"))), TOLD)
+        twice = pyarrow.Table.from_arrays([pyarrow.array([1]), pyarrow.array([2])], names=["a", "a"])
+        pyarrow.parquet.write_table(twice, self.path("twice.parquet"))
+        for data in (twice, self.path("twice.parquet")):
+            with self.assertRaisesRegex(rldp.Error, 'two columns are called "a"'):
+                told(data)
         pyarrow.parquet.write_table(pyarrow.table({"at": [{"x": 1}]}), self.path("b.parquet"))
         with self.assertRaisesRegex(rldp.Error, 'column "at" holds struct'):
             told(self.path("b.parquet"))

@@ -114,6 +114,23 @@ TEST_CASE("tokens that stand beside a vocabulary are found in the text") {
     CHECK(directory.encode("hea") == ids{256, 220, 64, 256});
 }
 
+TEST_CASE("an older list of special tokens counts where no file before gave one") {
+    auto directory = byte_level_directory();
+    directory.with("added_tokens.json", {{"<x>", 258}})
+        .with("special_tokens_map.json", {{"additional_special_tokens", {"he"}}});
+    const auto with = [&](nlohmann::json config) {
+        config["tokenizer_class"] = "GPT2Tokenizer";
+        directory.with("tokenizer_config.json", config);
+        return directory.load()->decode({256});  // a special token is no text
+    };
+    CHECK(with({}).empty());
+    CHECK(with({{"extra_special_tokens", nlohmann::json::object()}}).empty());
+    CHECK(with({{"additional_special_tokens", {"<x>"}}}) == "he");
+    CHECK(with({{"additional_special_tokens", nlohmann::json::array()}}) == "he");
+    CHECK(with({{"extra_special_tokens", {"<x>"}}, {"additional_special_tokens", {"he"}}}) == "he");
+    CHECK(with({{"extra_special_tokens", nlohmann::json::array()}, {"additional_special_tokens", {"he"}}}).empty());
+}
+
 TEST_CASE("a class that is not known here is refused with the command that makes a tokenizer.json") {
     auto directory = byte_level_directory();
     directory.with("tokenizer_config.json", {{"tokenizer_class", "FancyTokenizerFast"}});

@@ -241,6 +241,34 @@ TEST_CASE("prefix spaces, marks and the decoders that undo them") {
         CHECK(with("always")->decode({2, 2, 4}) == "a a<x>");
         CHECK(with("never")->decode({2, 2}) == " a a");
     }
+    SECTION("prepended first, unless a step before took the text's beginning away") {
+        const auto after = [](const json& normalizer, const json& splitter) {
+            const json metaspace = {{"type", "Metaspace"}, {"prepend_scheme", "first"}, {"split", false}};
+            return load({{"normalizer", normalizer},
+                         {"pre_tokenizer",
+                          {{"type", "Sequence"},
+                           {"pretokenizers",
+                            splitter.is_null() ? json::array({metaspace}) : json::array({splitter, metaspace})}}},
+                         {"model", bpe_model({"▁", "a", "▁a", "\u0301"}, {{"▁", "a"}})}});
+        };
+        const json strip = {{"type", "Strip"}}, accents = {{"type", "StripAccents"}};
+        const auto replace = [](const char* expression) {
+            return json{{"type", "Replace"}, {"pattern", {{"Regex", expression}}}, {"content", ""}};
+        };
+        const auto split = [](const char* behavior) {
+            return json{{"type", "Split"}, {"pattern", {{"Regex", " +"}}}, {"behavior", behavior}, {"invert", false}};
+        };
+        for (const auto& lost :
+             {after(strip, nullptr)->encode(" a"), after(accents, nullptr)->encode("\u0301a"),
+              after(replace("^ +"), nullptr)->encode(" a"), after(nullptr, {{"type", "WhitespaceSplit"}})->encode(" a"),
+              after(nullptr, {{"type", "Whitespace"}})->encode(" a"), after(nullptr, split("Removed"))->encode(" a")})
+            CHECK(lost == ids{1});
+        for (const auto& kept :
+             {after(strip, nullptr)->encode("a "), after(accents, nullptr)->encode("a\u0301"),
+              after(replace(" +$"), nullptr)->encode("a "), after(nullptr, {{"type", "WhitespaceSplit"}})->encode("a "),
+              after(nullptr, split("Removed"))->encode("a ")})
+            CHECK(kept == ids{2});
+    }
     SECTION("bytes that are no UTF-8 decode to U+FFFD each") {
         const auto llama =
             load({{"decoder",
