@@ -366,14 +366,22 @@ void decide_in_line(const moving_parts& parts, double epsilon_spent) {
     parts.controller->learn();
 }
 
+namespace {
+
+void refuse_existing(const std::filesystem::path& directory) {
+    if (std::filesystem::exists(directory))
+        refuse(directory.string() + ": exists already; choose another --out, or continue it with --resume " +
+               directory.string());
+}
+
+}  // namespace
+
 opened_run create_run(const config::run_config& given, const std::filesystem::path& directory, const opening& how,
                       const std::shared_ptr<ranks::team>& team) {
     auto asked = given;
     check_account(asked, how);
     if (!asked.run.date) asked.run.date = today();  // before any record is read, whose number takes time
-    if (std::filesystem::exists(directory))
-        refuse(directory.string() + ": exists already; choose another --out, or continue it with --resume " +
-               directory.string());
+    refuse_existing(directory);
     const auto kept = cached_corpus::of_run(config::to_reading_spec(asked), directory, how.corpora, team == nullptr);
     const auto published = publish_template(config::to_reading_spec(asked));
     auto ready = load_run_inputs(
@@ -383,6 +391,7 @@ opened_run create_run(const config::run_config& given, const std::filesystem::pa
     if (team) team->agree(common_facts(ready));
     const auto key = spec.privacy.insecure_reproducible ? privacy::run_key::insecure_from_seed(spec.seed)
                                                         : privacy::run_key::from_system();
+    refuse_existing(directory);  // reading took its time, and another run may have been begun here meanwhile
     staged_directory nascent(directory);
     const eval::run_directory partial{nascent.path()};
     make_sides(partial);

@@ -90,6 +90,11 @@ TEST_CASE("a run directory is made beside its place and leaves others alone") {
     { create_run(small(), scratch / "run"); }
     CHECK(read_file(scratch / "run.partial/precious") == "x");
     CHECK(std::distance(std::filesystem::directory_iterator(scratch / "."), {}) == 2);
+    // Another run is begun there while this one reads.
+    const opening slow{.tell = [&](const loading&) { std::filesystem::create_directories(scratch / "other"); }};
+    CHECK(refusal([&] { create_run(small(), scratch / "other", slow); }).find("other: exists already") !=
+          std::string::npos);
+    std::filesystem::remove(scratch / "other");
     CHECK_THROWS_AS(create_run(small({"data.path=nowhere.csv"}), scratch / "other"), error);
     CHECK(std::distance(std::filesystem::directory_iterator(scratch / "."), {}) == 2);
 }
