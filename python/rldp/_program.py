@@ -203,6 +203,8 @@ class Configuration:
 
     def __init__(self, given: Any, data: Any = None, **overrides: Any) -> None:
         given = given.to_dict() if hasattr(given, "to_dict") else given
+        if not isinstance(given, (dict, str, os.PathLike)):
+            raise Error(2, f"a configuration is a file, a Config or a dict, and here is {type(given).__name__}")
         self._place = tempfile.TemporaryDirectory(prefix="rldp-") if isinstance(given, dict) else None
         self._file = pathlib.Path(self._place.name, "config.json") if self._place else pathlib.Path(given)
         settings = dict(_leaves(given)) if self._place else {}

@@ -110,6 +110,8 @@ class Comparison:
             self.table: dict[str, Any] = json.loads((self.path / "compare.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise Error(2, f"{self.path}: has no compare.json; rldp.compare with the same out makes what is missing") from None
+        except ValueError:
+            raise Error(2, f"{self.path}/compare.json: is damaged; rldp.compare with the same out writes it anew") from None
 
     def __repr__(self) -> str:
         return f"rldp.Comparison({str(self.path)!r})"

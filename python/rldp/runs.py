@@ -102,8 +102,8 @@ class Run:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = pathlib.Path(path)
-        if not self.public.is_dir():
-            raise Error(2, f"{self.path}: is no run: there is no public/ in it")
+        if not (self.public / "config.json").is_file():
+            raise Error(2, f"{self.path}: is no run: there is no public/config.json in it")
 
     def __repr__(self) -> str:
         return f"rldp.Run({str(self.path)!r})"

@@ -254,6 +254,17 @@ class Ends(InScratch):
         running = [rldp.start(DEMO, self.path(f"two-{i}"), quiet=True, **SMALL) for i in range(2)]
         self.assertEqual([one.wait().summary["steps_done"] for one in running], [6, 6])
 
+    def test_what_is_no_configuration_run_or_comparison(self):
+        with self.refused(2, "a configuration is a file, a Config or a dict, and here is NoneType"):
+            rldp.check(None)
+        place = pathlib.Path(self.path("half"))
+        (place / "public").mkdir(parents=True)
+        with self.refused(2, "is no run: there is no public/config.json"):
+            rldp.Run(place)
+        (place / "compare.json").write_text("{")
+        with self.refused(2, "compare.json: is damaged"):
+            rldp.Comparison(place)
+
     def test_a_value_that_is_none_of_a_configuration_s(self):
         with self.refused(2, "train.steps: object: give text, a number"):
             rldp.check(DEMO, train__steps=object())
