@@ -144,7 +144,6 @@ splitter read_delimiter(const json_at& section) {
 splitter split_by_script() {
     return [](std::vector<std::string>& pieces, bool& at_start) {
         split_each(pieces, at_start, [](const std::string& piece, std::vector<std::string>& out) {
-            const auto before = out.size();
             std::optional<std::size_t> begin;  // spaces in front of the first word are lost
             std::optional<std::int32_t> last;
             for (std::size_t at = 0; at < piece.size(); at += character_length(piece, at)) {
@@ -157,7 +156,7 @@ splitter split_by_script() {
                 last = script;
             }
             if (begin) out.push_back(piece.substr(*begin));
-            return out.size() > before && find_script(code_point(piece, 0)).has_value();
+            return !piece.empty() && find_script(code_point(piece, 0)).has_value();
         });
     };
 }

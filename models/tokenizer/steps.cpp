@@ -102,7 +102,7 @@ void read_normalizers(const json_at& section, step_budget& budget, std::vector<n
     if (named != named_steps.end()) {
         budget.take(section, named->growth);
         out.emplace_back([change = named->change](std::string& text, bool& at_start) {
-            if (at_start && !text.empty()) {
+            if (at_start && !text.empty()) {  // StripAccents leaves nothing of a mark
                 auto first = text.substr(0, character_length(text, 0));
                 change(first);
                 at_start = !first.empty();

@@ -259,8 +259,9 @@ TEST_CASE("prefix spaces, marks and the decoders that undo them") {
             return json{{"type", "Split"}, {"pattern", {{"Regex", " +"}}}, {"behavior", behavior}, {"invert", false}};
         };
         for (const auto& lost :
-             {after(strip, nullptr)->encode(" a"), after(accents, nullptr)->encode("\u0301a"),
-              after(replace("^ +"), nullptr)->encode(" a"), after(nullptr, {{"type", "WhitespaceSplit"}})->encode(" a"),
+             {after(strip, nullptr)->encode(" a"), after(nullptr, {{"type", "UnicodeScripts"}})->encode(" a"),
+              after(accents, nullptr)->encode("\u0301a"), after(replace("^ +"), nullptr)->encode(" a"),
+              after(nullptr, {{"type", "WhitespaceSplit"}})->encode(" a"),
               after(nullptr, {{"type", "Whitespace"}})->encode(" a"), after(nullptr, split("Removed"))->encode(" a")})
             CHECK(lost == ids{1});
         for (const auto& kept :
@@ -268,6 +269,9 @@ TEST_CASE("prefix spaces, marks and the decoders that undo them") {
               after(replace(" +$"), nullptr)->encode("a "), after(nullptr, {{"type", "WhitespaceSplit"}})->encode("a "),
               after(nullptr, split("Removed"))->encode("a ")})
             CHECK(kept == ids{2});
+        // A space that stays bears the mark itself.
+        CHECK(after(nullptr, split("Isolated"))->encode(" a") == ids{0, 1});
+        CHECK(after(nullptr, split("MergedWithNext"))->encode(" a") == ids{2});
     }
     SECTION("bytes that are no UTF-8 decode to U+FFFD each") {
         const auto llama =
