@@ -114,18 +114,19 @@ def last_line(said: str) -> str:
     return own[-1][len("rldp: "):] if own else lines[-1] if lines else "the program said nothing"
 
 
-def _start(words: list[str], fed: bool) -> subprocess.Popen[bytes]:
-    """In a session of its own: a terminal's Ctrl-C reaches the program once, from here."""
+def start_program(words: list[str], fed: bool, stdout: int) -> subprocess.Popen[bytes]:
+    """In a session of its own: a terminal's Ctrl-C reaches Python alone, which passes it on once. Errors: as command, and Error 2."""
+    whole = command(words)
     try:
-        return subprocess.Popen(words, stdin=subprocess.PIPE if fed else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        return subprocess.Popen(whole, stdin=subprocess.PIPE if fed else subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE,
                                 start_new_session=True)
     except OSError as wrong:
-        raise Error(2, f"{words[0]}: can't be started ({wrong.strerror}); give RLDP_PROGRAM the path of rldp, as build/rldp") from None
+        raise Error(2, f"{whole[0]}: can't be started ({wrong.strerror}); give RLDP_PROGRAM the path of rldp, as build/rldp") from None
 
 
 def call(words: list[str], data: Any = None, accept: tuple[int, ...] = (0,)) -> tuple[int, str, str]:
     """Exit status and both streams. `data`: rows for `data.path: "-"`. Errors: Error for any status but those accepted."""
-    with _start(command(words), data is not None) as process:
+    with start_program(words, data is not None, subprocess.PIPE) as process:
         feed = None if data is None else Feed(data, process.stdin)
         process.stdin = None  # the feed's
         try:

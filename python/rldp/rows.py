@@ -52,20 +52,21 @@ def _plain(value: Any) -> Any:
         return inner
     if type(value).__name__ in ("NAType", "NaTType"):
         return None
-    if hasattr(value, "tolist") and hasattr(value, "dtype"):  # of NumPy's
+    if hasattr(value, "tolist") and hasattr(value, "dtype"):  # of NumPy's, or a tensor
         return _from_numpy(value)
     raise TypeError(type(value).__name__)
 
 
 def _from_numpy(value: Any) -> Any:
+    kind = getattr(value.dtype, "kind", None)  # a tensor's has none
     if getattr(value, "shape", None) != ():
-        return _plain(list(value))
-    if value.dtype.kind == "m":
+        return _plain(list(value) if kind else value.tolist())
+    if kind == "m":
         raise TypeError("timedelta64")
-    if value.dtype.kind == "f" and value.dtype.itemsize < 8:
+    if kind == "f" and value.dtype.itemsize < 8:
         return _plain(float(str(value)))  # as short as it is written: .item() tells 0.1 as 0.10000000149011612
     inner = value.item()
-    if value.dtype.kind == "M" and isinstance(inner, int):  # nanoseconds and finer, which datetime has not
+    if kind == "M" and isinstance(inner, int):  # nanoseconds and finer, which datetime has not
         coarse = value.astype("datetime64[us]")
         return _plain(coarse.item()) if coarse == value else str(value).replace("T", " ")
     return _plain(inner)
@@ -167,8 +168,12 @@ def _from_file(path: pathlib.Path) -> Iterator[dict[str, Any]]:
             import pyarrow.feather
             yield from _from_arrow(pyarrow.feather.read_table(path).to_reader())
         elif kind in (".xlsx", ".xlsm"):
-            book = _need("openpyxl", "Excel").load_workbook(path, read_only=True, data_only=True)
-            rows = book.worksheets[0].iter_rows(values_only=True)
+            excel = _need("openpyxl", "Excel")
+            try:
+                first = excel.load_workbook(path, read_only=True, data_only=True).worksheets[0]
+            except (AttributeError, IndexError):  # openpyxl's, at a sheet that is a chart
+                raise Error(2, f"{path}: a sheet of it is a chart; save the table in a file of its own") from None
+            rows = first.iter_rows(values_only=True)
             names = next(rows, None)
             if names is None or any(name is None for name in names):
                 raise Error(2, f"{path}: the first row of the first sheet has to name every column")
@@ -178,7 +183,8 @@ def _from_file(path: pathlib.Path) -> Iterator[dict[str, Any]]:
                     yield dict(zip(map(str, names), row))
         else:
             raise Error(2, f"{path}: is none of .parquet, .arrow, .feather and .xlsx; rldp itself reads .csv, .tsv, .jsonl and .txt")
-    except (OSError, ValueError, KeyError, ArithmeticError, AttributeError, zipfile.BadZipFile) as damaged:  # what the packages raise for files that are none
+    # What the packages raise for files that are none, and for times that Python has no form for.
+    except (OSError, ValueError, KeyError, OverflowError, zipfile.BadZipFile) as damaged:
         raise Error(2, f"{path}: can't be read: {str(damaged).splitlines()[0]}") from None
 
 

@@ -14,7 +14,7 @@ import threading
 import time
 from typing import Any, Callable, Iterator
 
-from ._program import Configuration, Feed, ask, call, command, flags, last_line
+from ._program import Configuration, Feed, ask, call, flags, last_line, start_program
 from .errors import Error
 
 Step = dict[str, Any]
@@ -220,9 +220,7 @@ class Running:
         self._said: list[str] = []
         already = Run(out).steps[-1:] if (out / "public/metrics.jsonl").exists() else []
         self._steps = _Follower(out / "public/metrics.jsonl", already[0]["step"] if already else -1)
-        # A session of its own: a terminal's Ctrl-C reaches this process alone, which passes it on once.
-        self.process = subprocess.Popen(command(words), stdin=subprocess.DEVNULL if data is None else subprocess.PIPE, start_new_session=True,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.process = start_program(words, data is not None, subprocess.DEVNULL)
         self._feed = None if data is None else Feed(data, self.process.stdin)
         self._listener = threading.Thread(target=self._listen, args=(quiet,), name="rldp", daemon=True)
         self._listener.start()

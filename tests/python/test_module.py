@@ -289,8 +289,9 @@ class Ends(InScratch):
             with self.refused(1, "is no rldp: it answered 'hello"):
                 rldp.check(DEMO)
             script.write_text("#!/nowhere/sh\n")
-            with self.refused(2, f"{script}: can't be started"):
-                rldp.check(DEMO)
+            for begin in (lambda: rldp.check(DEMO), lambda: rldp.run(DEMO, self.path("never"))):
+                with self.refused(2, f"{script}: can't be started"):
+                    begin()
             for words, mode in (("#!/usr/bin/python3\nfrom rldp._program import main\n", 0o755), ("no program", 0o644)):
                 script.unlink()
                 script.write_text(words)

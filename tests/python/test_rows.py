@@ -8,6 +8,7 @@ import math
 import pickle
 import subprocess
 import sys
+import types
 import unittest
 
 import rldp
@@ -34,7 +35,9 @@ class Rows(unittest.TestCase):
         cases = [(True, True), (2**70, 2**70), (0.5, 0.5), (math.nan, None), (datetime.date(2024, 2, 29), "2024-02-29"),
                  (datetime.datetime(2024, 2, 29, 13, 5), "2024-02-29 13:05:00"), (datetime.time(8, 30), "08:30:00"),
                  (decimal.Decimal("1.50"), "1.50"), (["fast", 1, None], ["fast", 1, None]), (("a",), ["a"])]
-        for given, told in cases:
+        tensor = types.SimpleNamespace(dtype="torch.int64", shape=(), item=lambda: 3, tolist=lambda: 3)
+        several = types.SimpleNamespace(dtype="torch.int64", shape=(2,), tolist=lambda: [1, 2])
+        for given, told in [*cases, (tensor, 3), (several, [1, 2])]:
             self.assertEqual(json.loads(written([{"c": given}])[2][0]), {"c": told}, given)
 
     def test_conversations_are_told_as_they_are(self):

@@ -101,6 +101,10 @@ class Tables(unittest.TestCase):
         self.assertEqual(told(str(self.path("a.feather"))), TOLD)
         twice = pyarrow.Table.from_arrays([pyarrow.array([1]), pyarrow.array([2])], names=["a", "a"])
         pyarrow.parquet.write_table(twice, self.path("twice.parquet"))
+        endless = pyarrow.table({"at": pyarrow.array([2**62], pyarrow.timestamp("us"))})
+        pyarrow.parquet.write_table(endless, self.path("endless.parquet"))
+        with self.assertRaisesRegex(rldp.Error, "endless.parquet: can't be read"):
+            told(self.path("endless.parquet"))
         for data in (twice, self.path("twice.parquet")):
             with self.assertRaisesRegex(rldp.Error, 'two columns are called "a"'):
                 told(data)
@@ -128,6 +132,17 @@ class Tables(unittest.TestCase):
         openpyxl.Workbook().save(self.path("b.xlsx"))
         with self.assertRaisesRegex(rldp.Error, "the first row of the first sheet has to name every column"):
             told(self.path("b.xlsx"))
+        self.path("c.xlsx").write_bytes(b"")
+        chart = openpyxl.Workbook()
+        chart.create_chartsheet()
+        chart.remove(chart.active)
+        chart.save(self.path("d.xlsx"))
+        twice = openpyxl.Workbook()
+        twice.active.append(["a", "a"])
+        twice.save(self.path("e.xlsx"))
+        for name, why in (("c", "can't be read"), ("d", "a sheet of it is a chart"), ("e", 'two columns are called "a"')):
+            with self.assertRaisesRegex(rldp.Error, why):
+                told(self.path(f"{name}.xlsx"))
 
     @needs("duckdb", "pyarrow")
     def test_duckdb(self):
