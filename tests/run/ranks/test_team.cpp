@@ -12,8 +12,10 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "run/ranks/processes.hpp"
 #include "run/ranks/step_words.hpp"
@@ -32,7 +34,20 @@ std::vector<std::string> nobody_threw(std::size_t ranks) {
     return std::vector<std::string>(ranks);
 }
 
-/// Everything that crosses the loopback device while it lives.
+/// The ports of this process's sockets, on whichever side of a connection.
+std::set<std::uint16_t> list_own_ports() {
+    std::set<std::uint16_t> out;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        sockaddr_in at{};
+        socklen_t length = sizeof at;
+        const int descriptor = std::stoi(entry.path().filename().string());
+        if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&at), &length) == 0 && at.sin_family == AF_INET)
+            out.insert(ntohs(at.sin_port));
+    }
+    return out;
+}
+
+/// What crosses the loopback device while it lives: every process's.
 class listener {
   public:
     listener() : socket_(::socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL))) {
@@ -51,14 +66,27 @@ class listener {
         if (socket_ >= 0) ::close(socket_);
     }
     bool works() const { return heard_.joinable(); }
-    std::string stop() {
-        over_ = true;
-        if (heard_.joinable()) heard_.join();
-        return bytes_;
+    /// What was said to or from one of `ports`.
+    std::string stop(const std::set<std::uint16_t>& ports) {
+        stop();
+        std::string out;
+        for (const auto& one : segments_)
+            if (ports.contains(one.from) || ports.contains(one.to)) out += one.bytes;
+        return out;
     }
 
   private:
+    struct segment {
+        std::uint16_t from, to;
+        std::string bytes;
+    };
+
+    void stop() {
+        over_ = true;
+        if (heard_.joinable()) heard_.join();
+    }
     void hear() {
+        constexpr std::size_t ports = 34, payload = 66;  // behind Ethernet's and IP's headers, and TCP's with its times
         std::vector<char> packet(1 << 17);
         for (;;) {
             pollfd ready{socket_, POLLIN, 0};
@@ -70,14 +98,17 @@ class listener {
             const auto got =
                 ::recvfrom(socket_, packet.data(), packet.size(), 0, reinterpret_cast<sockaddr*>(&from), &length);
             // Loopback shows each packet going and coming.
-            if (got > 66 && from.sll_pkttype != PACKET_OUTGOING)
-                bytes_.append(packet.data() + 66, static_cast<std::size_t>(got) - 66);  // after TCP's header
+            if (got <= static_cast<ssize_t>(payload) || from.sll_pkttype == PACKET_OUTGOING) continue;
+            std::array<std::uint16_t, 2> both;
+            std::memcpy(both.data(), packet.data() + ports, sizeof both);
+            segments_.push_back(
+                {ntohs(both[0]), ntohs(both[1]), {packet.data() + payload, static_cast<std::size_t>(got) - payload}});
         }
     }
 
     int socket_;
     std::atomic<bool> over_ = false;
-    std::string bytes_;
+    std::vector<segment> segments_;
     std::thread heard_;
 };
 
@@ -239,14 +270,16 @@ TEST_CASE("a listener on the wire hears neither a share nor a sum of shares, but
             WARN("skipped: no raw socket may be opened here (CAP_NET_RAW)");
             return;
         }
+        std::set<std::uint16_t> ports;  // other processes talk on this device, too
         const auto threw = as_ranks(ranks, [&](const auto& team) {
             std::vector<std::int64_t> numbers(count, compute_share(team->rank()));
             team->reduce(1, numbers);
+            if (team->rank() == 0) ports = list_own_ports();  // every rank's: they are threads of this process
             team->broadcast(std::string(50'000, 'r'));
             team->leave();
         });
         CHECK(threw == nobody_threw(ranks));
-        const auto bytes = wire.stop();
+        const auto bytes = wire.stop(ports);
         REQUIRE(bytes.size() > count * 8);
         CHECK(bytes.find("rrrrrrrr") == std::string::npos);
         for (std::size_t whose = 1; whose < (std::size_t{1} << ranks); ++whose) {  // each set of ranks
