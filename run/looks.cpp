@@ -27,8 +27,14 @@ using json = nlohmann::ordered_json;
 
 const std::string looks_kind = "looks";
 
-eval::interval around(const privacy::noised_figure& figure) {
-    return {figure.value - figure.within, figure.value + figure.within};
+/// A figure and its interval, both within what it can be: noise goes beyond, the truth does not.
+struct bounded_figure {
+    double value;
+    eval::interval in;
+};
+bounded_figure bound(const privacy::noised_figure& figure, double most) {
+    const auto within = [&](double value) { return std::clamp(value, 0.0, most); };
+    return {within(figure.value), {within(figure.value - figure.within), within(figure.value + figure.within)}};
 }
 
 }  // namespace
@@ -59,16 +65,18 @@ privacy::look_frame make_frame(const look_rule& rule, const std::optional<privac
 
 eval::scores to_scores(const privacy::look_figures& figures) {
     eval::scores out;
-    const auto nats = around(figures.nats);
-    out.perplexity = std::exp(figures.nats.value);
-    out.perplexity_in = {std::exp(nats.low), std::exp(nats.high)};
+    const auto nats = bound(figures.nats, HUGE_VAL);
+    out.perplexity = std::exp(nats.value);
+    out.perplexity_in = {std::exp(nats.in.low), std::exp(nats.in.high)};
     if (figures.value_token_nats) {
-        out.value_token_nats = figures.value_token_nats->value;
-        out.value_token_nats_in = around(*figures.value_token_nats);
+        const auto found = bound(*figures.value_token_nats, HUGE_VAL);
+        out.value_token_nats = found.value;
+        out.value_token_nats_in = found.in;
     }
     if (figures.hits) {
-        out.accuracy = figures.hits->value;
-        out.accuracy_in = around(*figures.hits);
+        const auto found = bound(*figures.hits, 1);
+        out.accuracy = found.value;
+        out.accuracy_in = found.in;
     }
     return out;
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "models/marked_token.hpp"
+#include "run/looks.hpp"
 #include "tests/catch.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
@@ -226,4 +227,17 @@ TEST_CASE("a target that can't be one is refused by name") {
     many.reserve(65);
     for (int i = 0; i < 65; ++i) many.push_back(told(std::to_string(i)));
     CHECK(has(said(many, "sex"), "has 65 values"));
+}
+
+TEST_CASE("noise moves no figure of a look beyond what it can be") {
+    const auto found = actors::to_scores({.nats = {-0.02, 0.05},
+                                          .value_token_nats = privacy::noised_figure{0.1, 0.3},
+                                          .hits = privacy::noised_figure{0.97, 0.05}});
+    CHECK(found.perplexity == 1);
+    CHECK(found.perplexity_in->low == 1);
+    CHECK(found.perplexity_in->high == Approx(std::exp(0.03)));
+    CHECK(found.value_token_nats == 0.1);
+    CHECK(found.value_token_nats_in->low == 0);
+    CHECK(found.accuracy_in->low == Approx(0.92));
+    CHECK(found.accuracy_in->high == 1);
 }
