@@ -13,8 +13,7 @@ TEST_CASE("every optimizer trains, spends the same budget, and resumes to the bi
     for (const auto& name : all_names<optimizer_kind>()) {
         INFO(name);
         scratch_directory scratch;
-        const auto config =
-            small({"noise.insecure_reproducible=true", "rl.state=schedule", "train.optimizer=" + name});
+        const auto config = small({"noise.insecure_reproducible=true", "rl.state=schedule", "train.optimizer=" + name});
         const auto whole = run_quietly(config, scratch / "whole");
         {
             auto cut = create_run(config, scratch / "cut");

@@ -241,9 +241,9 @@ TEST_CASE("an optimizer that asks for the noise is told that of the mean gradien
         CHECK(numbers.at("log_factor").get<double>() == Approx(0.02 * score).epsilon(1e-4));
     }
     auto config = rl::training_config{.steps = 1, .optimizer = optimizer_kind::prodigy};
-    CHECK_THROWS_AS(rl::training(config, std::make_unique<rl::steered>(rl::steered_config{.segments = two_groups}),
-                                 at::zeros({5})),
-                    error);
+    CHECK_THROWS_AS(
+        rl::training(config, std::make_unique<rl::steered>(rl::steered_config{.segments = two_groups}), at::zeros({5})),
+        error);
 }
 
 TEST_CASE("an adapter's own rate moves it alone, by that factor") {

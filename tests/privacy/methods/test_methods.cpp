@@ -362,7 +362,7 @@ TEST_CASE("a method goes on from its state as if nothing had been") {
     }
 }
 
-TEST_CASE("noise in a release is as much noise in what a method makes of it, over B or where a mean is clipped over 1") {
+TEST_CASE("noise in a release is so much over B, or over 1 where a mean is clipped, in what a method makes of it") {
     at::manual_seed(6);
     const auto sum = at::randn({coordinates}), noise = at::randn({coordinates});
     for (const auto& name : names) {
