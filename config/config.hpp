@@ -11,6 +11,7 @@
 #include "base/data_names.hpp"
 #include "base/guarantee.hpp"
 #include "base/kinds.hpp"
+#include "base/optimizer_kind.hpp"
 
 namespace rldp::config {
 
@@ -65,9 +66,10 @@ struct public_section {
     std::optional<std::string> path;  ///< as data.path, through the same template
     std::vector<public_use> use = {public_use::warm_start};
     std::int64_t steps = 100;  ///< of training on them, without noise
-    std::optional<double> lr;  ///< of that training; default: train.lr
+    std::optional<double> lr;  ///< of that training; default: train.lr, or as that is chosen where it has no meaning
 
     bool used_for(public_use what) const { return path && std::find(use.begin(), use.end(), what) != use.end(); }
+    bool trained_on() const { return used_for(public_use::warm_start) || used_for(public_use::radii); }
 };
 
 struct method_section {
@@ -86,16 +88,17 @@ struct train_section {
     std::optional<std::int64_t> expected_batch_size;     ///< B = q·N, units
     std::optional<std::int64_t> micro_batch;             ///< records per forward pass
     std::optional<std::vector<std::string>> parameters;  ///< of the base, trained whole; absent: LoRA adapters
-    std::optional<double> lr;
-    std::optional<std::int64_t> warmup;        ///< steps of linear learning-rate warm-up
-    std::optional<rate_shape> schedule;        ///< what follows
-    double final_lr = 0;                       ///< behind the last step
-    std::optional<std::int64_t> decay;         ///< steps of wsd's last part; default: a fifth of them
-    averaging average = averaging::none;       ///< of the iterates, evaluated and saved
-    double average_window = 0.2;               ///< share of the steps
-    std::optional<double> value_weight;        ///< of tokens that carry a value, in a record's mean loss
-    std::optional<std::int64_t> eval_every;    ///< steps
-    std::optional<std::int64_t> eval_records;  ///< held-out units that are looked at, about
+    optimizer_kind optimizer = optimizer_kind::adamw;    ///< what takes the steps
+    std::optional<double> lr;                            ///< has no meaning for an optimizer that finds its rate
+    std::optional<std::int64_t> warmup;                  ///< steps of linear learning-rate warm-up
+    std::optional<rate_shape> schedule;                  ///< what follows
+    double final_lr = 0;                                 ///< behind the last step
+    std::optional<std::int64_t> decay;                   ///< steps of wsd's last part; default: a fifth of them
+    averaging average = averaging::none;                 ///< of the iterates, evaluated and saved
+    double average_window = 0.2;                         ///< share of the steps
+    std::optional<double> value_weight;                  ///< of tokens that carry a value, in a record's mean loss
+    std::optional<std::int64_t> eval_every;              ///< steps
+    std::optional<std::int64_t> eval_records;            ///< held-out units that are looked at, about
 
     bool trains_base() const { return parameters.has_value(); }
 };

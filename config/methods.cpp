@@ -197,6 +197,7 @@ controller_kind find_controller(const run_config& config) {
     const auto& rl = config.rl;
     if (rl.state) return *rl.state;
     if (config.privacy.semantics != semantics::sound) return controller_kind::published;
+    if (config.train.optimizer != optimizer_kind::adamw) return controller_kind::schedule;
     if (rl.controller || rl.online || leaves_room_for_a_policy(config)) return controller_kind::prepared;
     return leaves_room_for_a_schedule(config) ? controller_kind::schedule : controller_kind::published;
 }

@@ -145,6 +145,8 @@ std::optional<choice> choose_state(run_config& config, const std::optional<std::
     const bool asked = rl.controller || rl.online, doubted = kind == controller_kind::prepared && !asked && doubt;
     if (doubted) kind = leaves_room_for_a_schedule(config) ? controller_kind::schedule : controller_kind::published;
     const auto reason = [&]() -> std::string {
+        if (config.train.optimizer != optimizer_kind::adamw)
+            return fmt::format("train.optimizer {} goes without a controller", name_of(config.train.optimizer));
         if (kind == controller_kind::published) return "a key is given that a schedule has no use for";
         if (doubted) return "nobody vouches here for the policy that ships: " + *doubt;
         if (kind == controller_kind::schedule) return "a key is given that a prepared policy has no use for";
@@ -186,8 +188,12 @@ std::vector<choice> choose_open_keys(run_config& config, std::int64_t population
         of.choose("train.expected_batch_size", train.expected_batch_size, batch, reason_of_batch(config, work, batch));
     }
     const auto steps = planned_steps(config, population);
-    of.choose("train.lr", train.lr, rate_for(config, steps, model),
-              fmt::format("by width {}, {} steps and what is adapted (docs/choosing.md)", model.width, steps));
+    const auto rate = rate_for(config, steps, model);
+    const auto reason = fmt::format("by width {}, {} steps and what is adapted (docs/choosing.md)", model.width, steps);
+    if (!finds_its_rate(train.optimizer))
+        of.choose("train.lr", train.lr, rate, reason);
+    else if (config.public_data.trained_on())
+        of.choose("public.lr", config.public_data.lr, rate, reason);
     if (scheduled) {
         const bool sets_its_rate = find_method(config).kind == method_kind::hyfreedp;
         of.choose("train.warmup", train.warmup, std::min(compute_share(steps, 20), steps - 1),

@@ -220,7 +220,7 @@ void add_noise_and_clip(std::vector<key>& keys) {
         .add("steps", &public_section::steps, between(1, most_steps), "steps", "Length of the training on them.")
         .tunable()
         .add("lr", &public_section::lr, above_to(0, 10), "", "AdamW's learning rate in it, the same at every step.",
-             "train.lr")
+             "train.lr; as that is chosen where train.optimizer takes none")
         .tunable();
 }
 
@@ -274,8 +274,13 @@ void add_train(std::vector<key>& keys) {
              "the end of a module's name, or a regular expression for the whole name. Needs train.lr.",
              "absent: LoRA adapters")
         .tunable()
-        .add("lr", &train_section::lr, above_to(0, 10), "", "AdamW's learning rate after the warm-up.",
-             "chosen: by the model's width")
+        .add(
+            "optimizer", &train_section::optimizer, any_of<optimizer_kind>(), "",
+            "What takes the steps. dog, prodigy and mechanic find their learning rate themselves and take no train.lr; "
+            "hypergradient moves AdamW's. They go without a controller (docs/methods.md).")
+        .tunable()
+        .add("lr", &train_section::lr, above_to(0, 10), "",
+             "The learning rate after the warm-up, of adamw and hypergradient.", "chosen: by the model's width")
         .tunable()
         .add("warmup", &train_section::warmup, between(0, most_steps), "steps",
              "The learning rate rises linearly over these steps.", "chosen: a twentieth of the steps")

@@ -45,7 +45,8 @@ train_spec resolve_training(const run_config& config, std::int64_t population, c
     train_spec out{.steps = planned_steps(config, population),
                    .expected_batch_size = read_batch_size(config),
                    .micro_batch = read_micro_batch(config),
-                   .lr = chosen(given.lr, "train.lr"),
+                   .optimizer = given.optimizer,
+                   .lr = finds_its_rate(given.optimizer) ? 1 : chosen(given.lr, "train.lr"),
                    .schedule = choices.schedule,
                    .final_lr = given.final_lr,
                    .average = given.average,
@@ -53,7 +54,9 @@ train_spec resolve_training(const run_config& config, std::int64_t population, c
                    .public_steps = config.public_data.steps,
                    .eval_every = chosen(given.eval_every, "train.eval_every"),
                    .looks = config.eval.looks_made()};
-    out.public_lr = config.public_data.lr.value_or(out.lr);
+    const auto& lessons = config.public_data;
+    if (finds_its_rate(given.optimizer) && lessons.trained_on()) chosen(lessons.lr, "public.lr");
+    out.public_lr = lessons.lr.value_or(out.lr);
     if (!choices.prepared) out.warmup = chosen(given.warmup, "train.warmup");
     constexpr std::int64_t parts = 5;
     out.decay = given.decay.value_or(

@@ -80,7 +80,8 @@ struct train_spec {
     std::int64_t steps = 0;
     std::int64_t expected_batch_size = 0;  ///< B = q·N, units
     std::int64_t micro_batch = 0;          ///< records per forward pass
-    double lr = 0, public_lr = 0;          ///< of training, and of that on public records
+    optimizer_kind optimizer = optimizer_kind::adamw;
+    double lr = 0, public_lr = 0;  ///< of training, 1 where the optimizer finds it; of that on public records
     // Without a meaning where a prepared policy brings a schedule and an average.
     std::int64_t warmup = 0;  ///< steps
     rate_shape schedule = rate_shape::constant;

@@ -75,12 +75,47 @@ finding book(const run_config& config) {
         shown(*given));
 }
 
+/// What takes the steps, and what that leaves no room for.
+finding optimizer(const run_config& config) {
+    const auto kind = config.train.optimizer;
+    const auto name = name_of(kind);
+    if (kind == optimizer_kind::adamw) return {};
+    if (config.privacy.semantics != semantics::sound)
+        return fmt::format(
+            R"(train.optimizer is "{}", but privacy.semantics "as_published" reproduces AdamW; leave it out)", name);
+    if (const auto who = find_controller(config); who != controller_kind::schedule)
+        return fmt::format(
+            R"(train.optimizer is "{}", but rl.state "{}" has a controller, which steers AdamW alone; give rl.state )"
+            R"("schedule", or leave train.optimizer out)",
+            name, name_of(who));
+    if (const auto& row = find_method(config); row.kind == method_kind::hyfreedp || row.kind == method_kind::dp_adambc)
+        return fmt::format(
+            R"(train.optimizer is "{}", but method {} {}; give method.name static, or leave train.optimizer out)", name,
+            row.name, row.kind == method_kind::hyfreedp ? "sets AdamW's rate itself" : "is an AdamW of its own");
+    if (const auto bands = config.noise.bands.value_or(1); bands > 1 && needs_independent_noise(kind))
+        return fmt::format(
+            R"(noise.bands is {}, but train.optimizer "{}" multiplies gradients with earlier moves, whose noise must be )"
+            R"(independent; give noise.bands 1)",
+            bands, name);
+    if (!finds_its_rate(kind)) return {};
+    if (config.train.lr)
+        return fmt::format(
+            R"(train.lr is {}, but train.optimizer "{}" finds its learning rate itself; leave it out (null))",
+            *config.train.lr, name);
+    if (config.train.final_lr != 0)
+        return fmt::format(
+            R"(train.final_lr is {}, a rate, and train.optimizer "{}" finds its own, which falls to nothing; leave it out)",
+            config.train.final_lr, name);
+    return {};
+}
+
 finding learning(const run_config& config) {
     const auto& train = config.train;
     const auto schedule = resolve_choices(config).schedule;
     if (schedule == rate_shape::constant && train.final_lr != 0)
         return fmt::format(R"(train.final_lr is {}, but train.schedule "constant" never falls; leave it out)",
                            train.final_lr);
+    if (const auto found = optimizer(config)) return found;
     if (train.lr && train.final_lr > *train.lr)
         return fmt::format("train.final_lr is {}, above train.lr {}; a rate falls to it", train.final_lr, *train.lr);
     if (find_method(config).kind == method_kind::hyfreedp && schedule != rate_shape::constant)
@@ -122,7 +157,7 @@ finding whole(const run_config& config) {
     if (given.rank != none.rank || given.alpha != none.alpha || given.dropout != none.dropout ||
         given.targets != none.targets)
         return "train.parameters trains the base itself, and the keys of lora are of adapters; leave one of them out";
-    if (!config.train.lr)
+    if (!config.train.lr && !finds_its_rate(config.train.optimizer))
         return "train.lr is open, and what is chosen for it is for adapters; with train.parameters give it, such as "
                "0.001";
     if (config.model.dtype != precision::float32)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.hpp"
@@ -80,7 +81,9 @@ evaluations evaluations_in(const std::vector<eval::metrics_line>& lines) {
 namespace {
 
 const std::string checkpoint_kind = "checkpoint";
-const std::string method_prefix = "method.";  // of its tensors' names
+// Of their tensors' names.
+const std::string method_prefix = "method.", optimizer_prefix = "optimizer.";
+const std::string optimizer_numbers = "optimizer";  // metadata key
 
 /// Takes parts of a checkpoint, each by its name.
 struct checkpoint_reader {
@@ -109,7 +112,23 @@ struct checkpoint_reader {
             refuse(path.string() + ": metadata '" + key + "' is no such number; the checkpoint is damaged");
         return value;
     }
+    models::optimizer_state optimizer() const;
 };
+
+models::optimizer_state checkpoint_reader::optimizer() const {
+    models::optimizer_state out{.parameters = tensor("adapter")};
+    if (!all.texts.contains(optimizer_numbers)) {  // of an earlier version, which knew adamw alone
+        out.tensors = {{"first_moment", tensor("first_moment")}, {"second_moment", tensor("second_moment")}};
+        out.numbers = nlohmann::json{{"noise", number<double>("optimizer_noise")},
+                                     {"steps", number<std::int64_t>("optimizer_steps")}}
+                          .dump();
+        return out;
+    }
+    out.numbers = text(optimizer_numbers);
+    for (const auto& [name, tensor] : all.tensors)
+        if (name.starts_with(optimizer_prefix)) out.tensors[name.substr(optimizer_prefix.size())] = tensor;
+    return out;
+}
 
 }  // namespace
 
@@ -119,19 +138,16 @@ void write_checkpoint(const std::filesystem::path& path, const checkpoint& value
     const auto controller = at::from_blob(const_cast<char*>(value.controller.data()),
                                           {static_cast<std::int64_t>(value.controller.size())}, at::kByte);
     sealed_tensors out;
-    out.tensors = {{"adapter", optimizer.parameters},
-                   {"first_moment", optimizer.first},
-                   {"second_moment", optimizer.second},
-                   {"controller", controller}};
+    out.tensors = {{"adapter", optimizer.parameters}, {"controller", controller}};
     if (trace.defined()) out.tensors["trace"] = trace;
     if (average.defined()) out.tensors["average"] = average;
     if (before.defined()) out.tensors["before"] = before;
     if (watched.defined()) out.tensors["watched"] = watched;
     if (value.evaluating) out.tensors["evaluating"] = value.evaluating->adapter;
+    for (const auto& [name, tensor] : optimizer.tensors) out.tensors[optimizer_prefix + name] = tensor;
     for (const auto& [name, tensor] : method.tensors) out.tensors[method_prefix + name] = tensor;
     out.texts = {{"method", method.numbers},
-                 {"optimizer_steps", std::to_string(optimizer.steps)},
-                 {"optimizer_noise", fmt::format("{}", optimizer.noise)},  // as many digits as make it the same again
+                 {optimizer_numbers, optimizer.numbers},
                  {"training", rest},
                  {"charges", std::to_string(value.charged.seq)},
                  {"last_charge", value.charged.hash},
@@ -144,11 +160,7 @@ checkpoint read_checkpoint(const std::filesystem::path& path, const privacy::fil
     const auto read = read_sealed(path, checkpoint_kind, seal);
     const checkpoint_reader from{path, read};
     checkpoint out;
-    out.training.optimizer = {.parameters = from.tensor("adapter"),
-                              .first = from.tensor("first_moment"),
-                              .second = from.tensor("second_moment"),
-                              .noise = from.number<double>("optimizer_noise"),
-                              .steps = from.number<std::int64_t>("optimizer_steps")};
+    out.training.optimizer = from.optimizer();
     out.charged.seq = from.number<std::uint64_t>("charges");
     out.charged.hash = from.text("last_charge");
     out.training.rest = from.text("training");

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "base/error.hpp"
 #include "base/system.hpp"
 #include "data/units/load_tokens.hpp"
 #include "models/architecture/family.hpp"
@@ -28,6 +29,23 @@ struct layer_numbers {
     double kept = 0;     ///< for the backward pass, without scores of attention
     double passing = 0;  ///< that come and go while it is computed, at the most
 };
+
+/// Per number: what an optimizer keeps and works with, and adamw does not.
+double count_bytes_beside_adamw(optimizer_kind kind) {
+    switch (kind) {
+        case optimizer_kind::adamw:
+            return 0;
+        case optimizer_kind::dog:
+            return 8;
+        case optimizer_kind::mechanic:
+            return 20;
+        case optimizer_kind::hypergradient:
+            return 28;
+        case optimizer_kind::prodigy:
+            return 44;
+    }
+    bug("an optimizer of unknown size");
+}
 
 /// The roles of the modules that an adapter leads to.
 std::set<std::string> adapted_roles(const models::model_config& model, const models::lora_layout& layout) {
@@ -187,7 +205,8 @@ memory_need estimate_memory(const config::reading_spec& spec, const models::mode
     // too where the head is trained (docs/privacy.md §12).
     // Noise of whole tensors is drawn in pieces, their sums become numbers where they lie, and AdamW makes new
     // parameters only.
-    const double beside = (whole ? 24 : 72) + 8 * static_cast<double>(work.noise_bands - 1);  // of earlier steps
+    const double beside = (whole ? 24 : 72) + count_bytes_beside_adamw(work.optimizer) +
+                          8 * static_cast<double>(work.noise_bands - 1);  // of earlier steps
     const double rows = whole ? 0 : 4 * (abreast + 1) * together;
     out.adapter = std::llround(static_cast<double>(layout.dimension) * (rows + beside));
     if (whole) {

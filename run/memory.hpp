@@ -41,6 +41,7 @@ struct workload {
     std::int64_t max_tokens = 0;   ///< of a record
     std::int64_t micro_batch = 0;  ///< records of a forward pass
     std::int64_t noise_bands = 1;
+    optimizer_kind optimizer = optimizer_kind::adamw;
     std::int64_t ranks = 0;  ///< that share the base, with model.shard; 0: as many as may
 };
 memory_need estimate_memory(const config::reading_spec& spec, const models::model_config& model,

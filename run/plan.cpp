@@ -273,6 +273,7 @@ run_plan plan_run(const config::run_spec& spec, const models::model_config& mode
                   .max_tokens = out.max_tokens,
                   .micro_batch = spec.train.micro_batch,
                   .noise_bands = spec.privacy.bands,
+                  .optimizer = spec.train.optimizer,
                   .ranks = 0};
     if (spec.model.shares()) out.least_ranks = find_least_ranks(spec, model, layout, work);
     work.ranks = out.least_ranks.value_or(0);

@@ -65,6 +65,8 @@ std::optional<config::choice> choose_noise_bands(config::run_config& asked, std:
     const auto chosen = [&]() -> privacy::bands_choice {
         if (config.privacy.semantics == semantics::as_published) return {1, 1, "the publication's"};
         if (choices.prepared) return {1, 1, "rl.controller was prepared on independent noise"};
+        if (const auto who = config.train.optimizer; who != optimizer_kind::adamw)
+            return {1, 1, fmt::format("train.optimizer {} was never measured with more", name_of(who))};
         if (choices.policy != policy_kind::fixed)
             return {1, 1, fmt::format("under noise.policy {} more are not proven", name_of(choices.policy))};
         const auto batch = config::read_batch_size(config);
@@ -237,7 +239,8 @@ config::run_spec resolve(config::run_config asked, std::int64_t units, const mod
                                                   {.population = population,
                                                    .expected_batch_size = config::read_batch_size(asked),
                                                    .max_tokens = token_limit(reading, model),
-                                                   .noise_bands = *asked.noise.bands});
+                                                   .noise_bands = *asked.noise.bands,
+                                                   .optimizer = asked.train.optimizer});
         micro_batch = count;
         made.push_back({"train.micro_batch", std::to_string(count), std::move(reason)});
     }

@@ -40,7 +40,10 @@ rl::training_config make_training_config(const config::run_spec& spec, const run
                             .interval = spec.controller.interval,
                             .warmup = spec.controller.warmup,
                             .initial_noise_multiplier = plan.noise_multiplier};
-    out.optimizer.least_root = spec.method.stabiliser;
+    out.optimizer = spec.train.optimizer;
+    out.adamw.least_root = spec.method.stabiliser;
+    out.expected_batch = static_cast<double>(spec.train.expected_batch_size);
+    if (out.optimizer != optimizer_kind::adamw) out.told = make_sanitizer_config(spec, layout);
     if (spec.audit.gradient_canaries > 0) out.traced = make_sanitizer_config(spec, layout);
     if (plan.policy) out.watched = make_sanitizer_config(spec, layout);
     return out;

@@ -5,6 +5,7 @@
 
 #include "app/commands.hpp"
 #include "app/grids/grid_command.hpp"
+#include "base/error.hpp"
 #include "config/config.hpp"
 #include "config/open_keys.hpp"
 #include "eval/experiments/compare_grid.hpp"
@@ -35,6 +36,11 @@ std::vector<std::string> list_command(const compare_arguments& given) {
 void settle_rate(compare_arguments& given) {
     const auto base = eval::load_configuration(given.config, given.set);
     if (base.train.lr) return;
+    if (const auto who = base.train.optimizer; finds_its_rate(who))
+        refuse(
+            fmt::format("train.optimizer: {} takes no learning rate, and compare puts all methods at one; leave it "
+                        "out, or name it in an arm of a protocol (--protocol)",
+                        name_of(who)));
     const auto model = models::read_model(base.model.path);
     const auto steps = base.train.steps.value_or(config::least_steps);
     given.set.push_back(

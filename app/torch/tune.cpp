@@ -92,7 +92,9 @@ std::optional<std::string> choose_bands(const tune_arguments& given, const eval:
     };
     auto overrides = plan.trials.front().overrides;
     const auto config = load_with(given, overrides);
-    if (!tries("train.lr") || tries("rl.state") || config.noise.bands || config.train.trains_base()) return {};
+    if (!tries("train.lr") || tries("rl.state") || tries("train.optimizer") || config.noise.bands ||
+        config.train.trains_base())
+        return {};
     const auto to_override = [&](const nlohmann::ordered_json& value) { return key + "=" + value.dump(); };
     if (const auto begun = given.resume ? eval::read_base(out) : std::nullopt) {
         const auto settled = eval::value_at(*begun, key);

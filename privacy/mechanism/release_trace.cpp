@@ -9,10 +9,7 @@
 
 namespace rldp::privacy {
 
-namespace {
-
-/// Standard deviation of each coordinate's noise, float64 [D].
-at::Tensor deviations(const sanitizer_config& how, const charge& charged, const step_terms& terms) {
+at::Tensor compute_number_deviations(const sanitizer_config& how, const charge& charged, const step_terms& terms) {
     const auto of_groups = compute_noise_deviations(how, charged, terms);
     if (terms.shape) return terms.shape->deviations() * of_groups.front();
     std::vector<at::Tensor> parts;
@@ -20,15 +17,13 @@ at::Tensor deviations(const sanitizer_config& how, const charge& charged, const 
     return at::cat(parts);
 }
 
-}  // namespace
-
 release_trace::release_trace(sanitizer_config how)
     : how_(std::move(how)), sum_(at::zeros({count_coordinates(how_.segments)}, at::kDouble)) {}
 
 void release_trace::add(const step_terms& terms, const release& value) {
     require(value.gradient.numel() == sum_.numel(), "a release of another size than the trace");
-    sum_ =
-        sum_ + value.gradient.to(at::kDouble) / deviations(how_, value.charged, terms);  // snapshots hold the old one
+    sum_ = sum_ + value.gradient.to(at::kDouble) /
+                      compute_number_deviations(how_, value.charged, terms);  // snapshots hold the old one
 }
 
 void release_trace::restore(const at::Tensor& sum) {

@@ -6,6 +6,10 @@
 
 namespace rldp::privacy {
 
+/// Standard deviation of the noise in each number of a step's release, float64 [D]; in several bands of the independent
+/// noise behind it. Errors: as compute_noise_deviations().
+at::Tensor compute_number_deviations(const sanitizer_config& how, const charge& charged, const step_terms& terms);
+
 /// Under noise alone every coordinate is a normal, of the variance that prefix sums of its noise have: what a white-box
 /// audit scores canaries by (Steinke, Nasr, Jagielski 2023, §6).
 class release_trace {

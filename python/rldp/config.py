@@ -167,8 +167,11 @@ class Train(Section):
     parameters: list[str] | None = None
     """What is trained whole, in float32, instead of LoRA adapters: all, bias, norm, embedding, a role (o, fc, …), the
     end of a module's name, or a regular expression for the whole name. Needs train.lr."""
+    optimizer: Literal["adamw", "dog", "prodigy", "mechanic", "hypergradient"] | None = None
+    """What takes the steps. dog, prodigy and mechanic find their learning rate themselves and take no train.lr;
+    hypergradient moves AdamW's. They go without a controller (docs/methods.md). Default: "adamw"."""
     lr: float | None = None
-    """AdamW's learning rate after the warm-up. Takes > 0, ≤ 10."""
+    """The learning rate after the warm-up, of adamw and hypergradient. Takes > 0, ≤ 10."""
     warmup: int | None = None
     """The learning rate rises linearly over these steps. Unit: steps. Takes ≥ 0, ≤ 10000000."""
     schedule: Literal["constant", "linear", "cosine", "wsd"] | None = None

@@ -19,6 +19,14 @@ double compute_share(std::int64_t done, std::int64_t all) {
     return std::clamp(static_cast<double>(done) / static_cast<double>(all), 0.0, 1.0);
 }
 
+/// Standard deviations [D] of the noise in what methods without a controller make of a release: a sum over B, or a mean
+/// as it is.
+at::Tensor compute_noise_of_mean(const privacy::sanitizer_config& how, double batch, const privacy::charge& charged,
+                                 const privacy::step_terms& terms) {
+    const bool mean = terms.rule == privacy::clip_rule::batch_mean;
+    return privacy::compute_number_deviations(how, charged, terms) / (mean ? 1 : batch);
+}
+
 }  // namespace
 
 double rate_schedule::rate(std::int64_t step) const {
@@ -69,10 +77,11 @@ void iterate_average::restore(const at::Tensor& mean, double weight) {
 
 training::training(const training_config& config, std::unique_ptr<privacy::method> method, at::Tensor adapter)
     : config_(config),
-      optimizer_(std::move(adapter), config.optimizer),
+      optimizer_(models::make_optimizer(config.optimizer, std::move(adapter), config.adamw)),
       average_(config.average),
       method_(std::move(method)),
       steered_(dynamic_cast<steered*>(method_.get())) {
+    require(!optimizer_->asks_for_noise() || config.told, "this optimizer asks for the noise of releases");
     chosen_.noise_multiplier = config.initial_noise_multiplier;
     if (method_->probes()) before_ = this->adapter();
     if (config.traced) trace_.emplace(*config.traced);
@@ -90,17 +99,20 @@ privacy::step_order training::order(const privacy::charge& charged) const {
 }
 
 void training::apply(const privacy::release& value) {
-    if (trace_ || watch_) {
+    models::noisy_gradient seen;
+    const bool asked = optimizer_->asks_for_noise();
+    if (trace_ || watch_ || asked) {
         const auto terms = method_->next_terms(value.charged->noise_multiplier);  // the method has not moved on yet
         if (trace_) trace_->add(terms, value);
         if (watch_)
             watch_->add(value.gradient, privacy::compute_noise_deviations(*config_.watched, value.charged, terms));
+        if (asked) seen.deviations = compute_noise_of_mean(*config_.told, config_.expected_batch, value.charged, terms);
     }
     ++step_;
-    const auto estimate = method_->absorb(value);
+    seen.values = method_->absorb(value);
+    seen.subtracted_variance = method_->noise_variance();
     if (before_.defined()) before_ = adapter();
-    optimizer_.step(estimate, config_.rate.rate(step_) * chosen_.lr_factor * method_->rate_factor(),
-                    method_->noise_variance());
+    optimizer_->step(seen, config_.rate.rate(step_) * chosen_.lr_factor * method_->rate_factor());
     end_step();
     released_ = !value.statistics.empty() || value.unsound;
 }
@@ -135,8 +147,8 @@ void training::apply_rates() {
     std::vector<at::Tensor> parts;
     for (const auto& part : config_.watched->segments)
         parts.push_back(at::full({part.size}, chosen_.rates.at(part.group), at::kFloat));
-    const auto& always = config_.optimizer.rate_factors;
-    optimizer_.set_rate_factors(always.defined() ? at::cat(parts) * always : at::cat(parts));
+    const auto& always = config_.adamw.rate_factors;
+    optimizer_->set_rate_factors(always.defined() ? at::cat(parts) * always : at::cat(parts));
 }
 
 void training::set(const block_action& chosen) {
@@ -156,7 +168,7 @@ training::state training::snapshot() const {
                            {"last_kept", last_kept_}};
     if (watch_) rest["watched"] = watch_->numbers();
     if (chosen_.trust) rest["trust"] = *chosen_.trust;
-    return {.optimizer = optimizer_.snapshot(),
+    return {.optimizer = optimizer_->snapshot(),
             .method = method_->save(),
             .trace = trace(),
             .average = average_.mean(),
@@ -167,7 +179,7 @@ training::state training::snapshot() const {
 
 void training::restore(const state& from) {
     const auto rest = nlohmann::json::parse(from.rest);
-    optimizer_.restore(from.optimizer);
+    optimizer_->restore(from.optimizer);
     method_->load(from.method);
     if (trace_) trace_->restore(from.trace);
     if (watch_) watch_->restore(from.watched, rest.at("watched"));

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/kinds.hpp"
-#include "models/adamw.hpp"
+#include "models/optimizers/optimizer.hpp"
 #include "privacy/mechanism/release_trace.hpp"
 #include "privacy/methods/method.hpp"
 #include "run/artifacts/metrics.hpp"
@@ -52,18 +52,21 @@ class iterate_average {
     double weight_ = 0;  ///< sum of the weights behind the mean
 };
 
-// Training. Adapter, AdamW, learning-rate schedule, average, method and actions. Everything in here is post-processing
-// of releases. step_machine drives it.
+// Training. Adapter, optimiser, learning-rate schedule, average, method and actions. Everything in here is
+// post-processing of releases. step_machine drives it.
 
 struct training_config {
     std::int64_t steps = 0;       ///< of the plan
     rate_schedule rate = {};      ///< the learning rate, which actions may multiply
     average_config average = {};  ///< what is made of the iterates
-    models::adamw_config optimizer = {};
+    optimizer_kind optimizer = optimizer_kind::adamw;
+    models::adamw_config adamw = {};                        ///< what it is, or has inside
     std::int64_t interval = 0, warmup = 0;                  ///< T_RL, T_warm, steps: when a controller decides
     double initial_noise_multiplier = 0;                    ///< σ_0
+    double expected_batch = 0;                              ///< B, by which methods divide sums
     std::optional<privacy::sanitizer_config> traced = {};   ///< how releases are noised, where an audit keeps their sum
     std::optional<privacy::sanitizer_config> watched = {};  ///< the same, where a controller looks at gradients
+    std::optional<privacy::sanitizer_config> told = {};     ///< the same, for optimisers that ask for the noise
 };
 
 class training {
@@ -75,7 +78,7 @@ class training {
     std::int64_t lost() const { return lost_; }
     bool finished() const { return step_ >= config_.steps; }
     /// Where gradients are taken.
-    const at::Tensor& adapter() const { return optimizer_.parameters(); }
+    const at::Tensor& adapter() const { return optimizer_->parameters(); }
     /// The average of the iterates, where one is asked for; else the last.
     at::Tensor average() const { return average_.of(adapter()); }
     /// What is evaluated and saved: the average, unless keep_last() was called.
@@ -107,7 +110,7 @@ class training {
 
     /// Everything that acts, for a checkpoint.
     struct state {
-        models::adamw::state optimizer;
+        models::optimizer_state optimizer;
         privacy::method_state method;
         at::Tensor trace;    ///< undefined where there is none
         at::Tensor average;  ///< likewise
@@ -124,7 +127,7 @@ class training {
 
     training_config config_;
     std::int64_t step_ = 0, lost_ = 0;
-    models::adamw optimizer_;
+    std::unique_ptr<models::optimizer> optimizer_;
     iterate_average average_;
     std::unique_ptr<privacy::method> method_;
     at::Tensor before_;  ///< the adapter before the last update, where the method probes along it

@@ -200,6 +200,21 @@ TEST_CASE("a checkpoint brings everything back bit for bit, and a foreign file i
     CHECK(at::equal(other.adapter(), training.adapter()));
     CHECK(other.radii() == training.radii());
 
+    // As earlier versions wrote it, which knew adamw alone.
+    auto earlier = read_sealed(scratch / "c.safetensors", "checkpoint", seal);
+    for (const std::string name : {"first_moment", "second_moment"}) {
+        earlier.tensors[name] = earlier.tensors.at("optimizer." + name);
+        earlier.tensors.erase("optimizer." + name);
+    }
+    earlier.texts.erase("optimizer");
+    earlier.texts["optimizer_steps"] = "1";
+    earlier.texts["optimizer_noise"] = "0";
+    write_sealed(scratch / "earlier.safetensors", "checkpoint", earlier, seal);
+    rl::training third(config, small_method(model), model.initial_adapter);
+    third.restore(read_checkpoint(scratch / "earlier.safetensors", seal).training);
+    third.apply(value);
+    CHECK(at::equal(third.adapter(), training.adapter()));
+
     models::save_safetensors(scratch / "foreign.safetensors", {{"adapter", at::zeros({3})}});
     CHECK_THROWS_AS(read_checkpoint(scratch / "foreign.safetensors", seal), rldp::error);
     const privacy::file_seal another(privacy::run_key::insecure_from_seed(2));
@@ -211,7 +226,7 @@ TEST_CASE("no flipped bit of a checkpoint is taken over") {
     const auto path = scratch / "c.safetensors";
     const privacy::file_seal seal(privacy::run_key::insecure_from_seed(1));
     checkpoint written;
-    written.training.optimizer = {.parameters = at::ones({3}), .first = at::zeros({3}), .second = at::ones({3})};
+    written.training.optimizer = {.parameters = at::ones({3}), .tensors = {{"second_moment", at::ones({3})}}};
     written.training.rest = "{\"step\": 1}";
     written.training.method = {.numbers = "{}", .tensors = {{"mean", at::ones({2}, at::kDouble)}}};
     written.controller = "controller";

@@ -46,6 +46,25 @@ TEST_CASE("a configuration of data, model and ε alone gets a whole plan, each c
     CHECK(config::parse(config::to_json(c), "again", "/").train.lr == 0.01);
 }
 
+TEST_CASE("no rate is chosen that would not be used") {
+    for (const auto* name : {"dog", "prodigy", "mechanic"}) {
+        auto c = parsed(R"({"rl": {"interval": 8}})", {std::string("train.optimizer=") + name});
+        const auto state = config::choose_state(c, std::nullopt);
+        REQUIRE(state);
+        CHECK(state->value == "\"schedule\"");
+        CHECK(has(state->reason, name));
+        const auto made = choose_open_keys(c, 73271, {.width = 64});
+        CHECK_FALSE(of(made, "train.lr"));
+        CHECK_FALSE(of(made, "public.lr"));
+        CHECK_FALSE(c.train.lr);
+        CHECK(of(made, "train.schedule"));
+    }
+    auto warm = parsed(R"({"train": {"optimizer": "dog"}, "public": {"path": "synthetic:9"}})");
+    CHECK(of(choose_open_keys(warm, 73271, {.width = 64}), "public.lr"));
+    auto moved = parsed(R"({"train": {"optimizer": "hypergradient"}})");
+    CHECK(of(choose_open_keys(moved, 73271, {.width = 64}), "train.lr"));
+}
+
 TEST_CASE("what is given stays, and what follows from it follows") {
     auto c = parsed(R"({"train": {"steps": 300, "lr": 0.003, "schedule": "constant"}, "rl": {"interval": 30},
                         "data": {"template": "t.json"}})");

@@ -99,6 +99,7 @@ TEST_CASE("the schema has the keys of the contract, and no others") {
                                             "train.expected_batch_size",
                                             "train.micro_batch",
                                             "train.parameters",
+                                            "train.optimizer",
                                             "train.lr",
                                             "train.warmup",
                                             "train.schedule",

@@ -41,6 +41,7 @@ TEST_CASE("every value of an enumeration has a word of its own, and no other wor
     check_names<policy_kind>();
     check_names<rate_shape>();
     check_names<averaging>();
+    check_names<optimizer_kind>();
     check_names<controller_kind>();
     check_names<controller_action>();
     check_names<controller_mode>();
@@ -67,6 +68,21 @@ TEST_CASE("a specification has what the configuration says, what was chosen, and
     CHECK(spec.method.quantile == 0.3);
     CHECK_FALSE(spec.method.steered());
     CHECK(config::to_json(spec.config) == config::to_json(config));
+}
+
+TEST_CASE("an optimizer that finds its rate is told none, and public records are learned at one that is chosen") {
+    const auto config = whole({"train.optimizer=prodigy", "public.path=synthetic:9"});
+    CHECK_FALSE(config.train.lr);
+    CHECK(has(config::to_json(config), "\"lr\": null"));
+    const auto spec = config::to_spec(config, 6400);
+    CHECK(spec.train.optimizer == optimizer_kind::prodigy);
+    CHECK(spec.train.lr == 1);
+    CHECK(spec.train.public_lr == whole({"public.path=synthetic:9", "rl.state=schedule"}).train.lr);
+    CHECK(config::to_spec(whole({"train.optimizer=dog", "public.path=synthetic:9", "public.lr=0.5"}), 6400)
+              .train.public_lr == 0.5);
+    auto open = config;
+    open.public_data.lr.reset();
+    CHECK(has(refusal([&] { config::to_spec(open, 6400); }), "public.lr is open"));
 }
 
 TEST_CASE("what is read does not depend on what is chosen, but for how many held-out units are kept") {

@@ -96,6 +96,32 @@ TEST_CASE("a prepared controller goes with what it was prepared on, and leaves n
     CHECK(config::resolve_choices(config).policy == policy_kind::fixed);
 }
 
+TEST_CASE("an optimizer beside AdamW goes without a controller, and one that finds its rate without a rate") {
+    const auto with = [](const std::string& name, const std::string& train = "", const std::string& rest = "") {
+        return refused(R"({"train": {"optimizer": ")" + name + "\"" + train + "}" + rest + "}");
+    };
+    for (const auto& name : all_names<optimizer_kind>()) {
+        CAPTURE(name);
+        CHECK(with(name).empty());
+        const bool plain = name == "adamw", told = plain || name == "hypergradient";
+        CHECK(has(with(name, R"(, "lr": 0.01)"), "leave it out (null)") != told);
+        CHECK(has(with(name, R"(, "schedule": "linear", "final_lr": 0.001)"), "train.final_lr") != told);
+        CHECK(has(with(name, "", R"(, "rl": {"state": "published"})"), "steers AdamW alone") != plain);
+        CHECK(has(with(name, "", R"(, "rl": {"state": "prepared"})"), "steers AdamW alone") != plain);
+        CHECK(has(with(name, "", R"(, "rl": {"controller": "p"})"), "rl.controller and rl.online") != plain);
+        CHECK(has(with(name, "", R"(, "method": {"name": "hyfreedp"})"), "sets AdamW's rate itself") != plain);
+        CHECK(has(with(name, "", R"(, "method": {"name": "dp_adambc"})"), "is an AdamW of its own") != plain);
+        CHECK(has(with(name, "", R"(, "rl": {"state": "schedule"}, "noise": {"bands": 4})"), "noise.bands") ==
+              (!plain && name != "dog"));
+        CHECK(has(with(name, "", R"(, "privacy": {"semantics": "as_published", "acknowledge_no_guarantee": true})"),
+                  "reproduces AdamW") != plain);
+        CHECK(with(name, "", R"(, "method": {"name": "static"}, "rl": {"interval": 8, "warmup": 8})").empty());
+    }
+    CHECK(has(refused(R"({"train": {"parameters": ["bias"]}})"), "train.lr is open"));
+    CHECK(refused(R"({"train": {"parameters": ["bias"], "optimizer": "dog"}})").empty());
+    CHECK(has(refused(R"({"train": {"optimizer": "sgd"}})"), "train.optimizer"));
+}
+
 TEST_CASE("what could do nothing is refused, and what it depends on is named") {
     const auto says = [](const std::string& json, const std::string& part) {
         INFO(json);

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "run/train/training.hpp"
@@ -188,7 +189,7 @@ rl::training watched_training(std::int64_t steps, const at::Tensor& rate_factors
     const rl::training_config plan = {
         .steps = steps,
         .rate = {.peak = 0.01},
-        .optimizer = {.rate_factors = rate_factors},
+        .adamw = {.rate_factors = rate_factors},
         .interval = 4,
         .initial_noise_multiplier = 1,
         .watched = privacy::sanitizer_config{.segments = two_groups, .how = allocation::shares}};
@@ -213,6 +214,37 @@ void play(rl::training& run, std::int64_t until) {
 }
 
 }  // namespace
+
+TEST_CASE("an optimizer that asks for the noise is told that of the mean gradient") {
+    // Two groups of sensitivity 0.5 (of a clipped mean: 1) have √2 of that each; the mean over 4 has a quarter.
+    for (const bool mean : {false, true}) {
+        const privacy::method_config how{.name = mean ? "dp_lora_literal" : "static",
+                                         .pair_sizes = {5},
+                                         .groups = 2,
+                                         .expected_batch = 4,
+                                         .initial_radius = 0.5,
+                                         .clip_min = 0.01,
+                                         .clip_max = 1};
+        const rl::training_config plan{.steps = 4,
+                                       .rate = {.peak = 0.01},
+                                       .optimizer = optimizer_kind::hypergradient,
+                                       .interval = 4,
+                                       .initial_noise_multiplier = 1,
+                                       .expected_batch = 4,
+                                       .told = privacy::sanitizer_config{.segments = two_groups}};
+        rl::training run(plan, privacy::make_method(how), at::zeros({5}));
+        run.apply(make_release(1, row({3, 0, 0, 0, 4})));  // moves by −0.01 where it is not zero
+        run.apply(make_release(2, row({-0.25, 1, 1, 1, -0.5})));
+        // ⟨−g, the move⟩ is −0.0075 and its deviation 0.01·√2·√2 times the sensitivity, whatever both are divided by.
+        const double score = mean ? -0.375 : -0.75;
+        const auto numbers = nlohmann::json::parse(run.snapshot().optimizer.numbers);
+        CHECK(numbers.at("log_factor").get<double>() == Approx(0.02 * score).epsilon(1e-4));
+    }
+    auto config = rl::training_config{.steps = 1, .optimizer = optimizer_kind::prodigy};
+    CHECK_THROWS_AS(
+        rl::training(config, std::make_unique<rl::steered>(rl::steered_config{.segments = two_groups}), at::zeros({5})),
+        error);
+}
 
 TEST_CASE("an adapter's own rate moves it alone, by that factor") {
     auto plain = watched_training(8), halved = watched_training(8);

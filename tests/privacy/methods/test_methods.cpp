@@ -67,6 +67,14 @@ release released(const method_config& config, const method& how, std::uint64_t s
     return by.finish();
 }
 
+/// What its first release makes of a sum.
+at::Tensor first_mean(const std::string& name, const at::Tensor& sum) {
+    auto value = rldp::testing::blank_release();
+    value.gradient = sum;
+    value.statistics.assign(20, 1);
+    return make_method(make_config(name))->absorb(value);
+}
+
 /// Ten steps on: now it measures losses, too.
 void at_its_first_look(method& hyfreedp) {
     auto value = rldp::testing::blank_release();
@@ -351,6 +359,18 @@ TEST_CASE("a method goes on from its state as if nothing had been") {
         CHECK_THROWS_AS(other->load(foreign), rldp::error);
         foreign.numbers = "no JSON";
         CHECK_THROWS_AS(other->load(foreign), rldp::error);
+    }
+}
+
+TEST_CASE("noise in a release is so much over B, or over 1 where a mean is clipped, in what a method makes of it") {
+    at::manual_seed(6);
+    const auto sum = at::randn({coordinates}), noise = at::randn({coordinates});
+    for (const auto& name : names) {
+        INFO(name);
+        const auto config = make_config(name);
+        const bool mean = make_method(config)->next_terms(1).rule == clip_rule::batch_mean;
+        const auto difference = first_mean(name, sum + noise) - first_mean(name, sum);
+        CHECK(at::allclose(difference * (mean ? 1 : config.expected_batch), noise, 1e-3, 1e-3));
     }
 }
 
