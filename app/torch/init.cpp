@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -99,14 +101,22 @@ std::string suggested(const actors::first_config& made, const actors::first_requ
         out += advice.columns.person ? " --person " + shell_word(*advice.columns.person) : " --record";
     out += fmt::format(" --population {}", asked.population.value_or(advice.population));
     out += fmt::format(" --max-tokens {}", asked.max_tokens.value_or(advice.max_tokens));
-    const auto& target = asked.hints.target ? asked.hints.target : advice.columns.target;
-    if (target && *target != "none") out += " --target " + shell_word(*target);
+    if (made.found.target) out += " --target " + shell_word(*made.found.target);
     for (const auto& name : asked.hints.left_out) out += " --leave-out " + shell_word(name);
     for (const auto& name : advice.columns.say_nothing) out += " --leave-out " + shell_word(name);
     for (const auto& name : asked.hints.kept) out += " --keep-identifier " + shell_word(name);
     for (const auto& type : asked.hints.types) out += " --type " + shell_word(type);
     if (asked.epsilon != 4) out += fmt::format(" --epsilon {:g}", asked.epsilon);
     return out + " --out " + shell_word(asked.config.string()) + (asked.overwrite ? " --force" : "");
+}
+
+/// Columns with values that their declared type has not, the most such values first.
+std::vector<const data::column_facts*> find_beyond_types(const actors::first_config& made) {
+    std::vector<const data::column_facts*> out;
+    for (const auto& column : made.found.columns)
+        if (column.beyond_type > 0 && column.role != data::column_role::left_out) out.push_back(&column);
+    std::ranges::stable_sort(out, std::ranges::greater(), &data::column_facts::beyond_type);
+    return out;
 }
 
 using readings = std::vector<std::pair<std::string, std::string>>;
@@ -137,15 +147,42 @@ void print_readings(const actors::first_config& made) {
     for (const auto& [what, value] : all) say("  PRIVATE: {:<24}{}\n", what, value);
 }
 
+/// Values of which the owner may not know: a type is declared, not looked up.
+void print_beyond_types(const actors::first_config& made) {
+    constexpr std::size_t most = 5;
+    const auto all = find_beyond_types(made);
+    if (all.empty()) return;
+    say("\nPRIVATE, for the data's owner: values beyond --type; a run learns them as they stand, no made-up row has "
+        "one\n");
+    for (const auto* column : std::span(all).first(std::min(most, all.size())))
+        say("  PRIVATE: {:<24}{} of {} values don't fit: {}\n", column->name, column->beyond_type, column->values,
+            column->declared);
+    if (all.size() > most) say("  PRIVATE: {:<24}likewise\n", fmt::format("{} more", all.size() - most));
+}
+
 /// What rldp synthesize asks for: types that only the owner may declare, for a range or a rare value tells of somebody.
-void print_kinds(const actors::first_config& made, const actors::first_request& asked) {
+void print_kinds(const actors::first_config& made) {
     if (made.found.has_text || made.found.has_chats) return;
+    std::vector<std::vector<std::string>> rows;
     for (const auto& column : made.found.columns) {
         const bool told = column.role == data::column_role::rendered || column.role == data::column_role::free_text;
-        const bool declared = std::any_of(asked.hints.types.begin(), asked.hints.types.end(),
-                                          [&](const auto& type) { return type.starts_with(column.name + "="); });
-        if (told && !declared) say("  {:<24}{}: {}\n", "a type (--type)", column.name, column.seen);
+        if (told && column.declared.empty() && !column.says_nothing)
+            rows.push_back({"    --type " + shell_word(column.name + "=" + column.type), column.seen});
     }
+    if (rows.empty()) return;
+    say("  {:<24}{}\n", "types to declare", "they are public; ends are rounded outwards, the words for … are yours");
+    say_text(eval::text_table(rows));
+}
+
+std::string describe_advised_tokens(const actors::first_config& made) {
+    const auto& advice = made.advice;
+    return fmt::format(
+        "{} of each record: {}, in whole 32s within the model's window; {} of these {} cut", advice.max_tokens,
+        made.found.target ? "a quarter more than the longest, for a record that is cut can't be asked for "
+                            "its target"
+                          : "95 of 100 have no more",
+        advice.cut_as_advised == 0 ? "none" : fmt::format("{}", advice.cut_as_advised),
+        advice.cut_as_advised > 1 ? "are" : "is");
 }
 
 /// Private: nothing of it is written anywhere.
@@ -160,15 +197,20 @@ void print_advice(const actors::first_config& made, const actors::first_request&
                 row("whose a record is", fmt::format("{} has {} values", column.name, column.distinct));
     row("population (N)",
         fmt::format("{}: 72 of 100 units train; in two digits it tells no exact count", advice.population));
-    row("tokens", fmt::format("{} in the middle, {} at most, of the first {}; {} would be kept of each at most",
-                              advice.median_tokens, advice.most_tokens, advice.looked_at, advice.max_tokens));
-    if (advice.columns.target) row("could be guessed", *advice.columns.target + " has a few values");
+    row("tokens", fmt::format("{} in the middle, {} at most, of the first {} records", advice.median_tokens,
+                              advice.most_tokens, advice.looked_at));
+    row("tokens to keep", describe_advised_tokens(made));
+    if (advice.columns.target && !asked.hints.target)
+        row("could be guessed",
+            fmt::format("{} has a few values; with --target {} --max-tokens {} a run ends with how often it is right "
+                        "in held-out records",
+                        *advice.columns.target, shell_word(*advice.columns.target), advice.tokens_for_target));
     for (const auto& name : advice.columns.say_nothing) row("says nothing", name + " is empty or always the same");
-    print_kinds(made, asked);
+    print_kinds(made);
     say("  {}\n", suggested(made, asked));
 }
 
-void print_questions(const actors::first_config& made) {
+void print_questions(const actors::first_config& made, const actors::first_request& asked) {
     say("\nNothing is written yet. A configuration is public, so these are yours to say:\n");
     for (const auto question : made.open) {
         if (question == actors::open_question::how_many) {
@@ -184,6 +226,9 @@ void print_questions(const actors::first_config& made) {
                           : fmt::format("By {} name{}, {} may say it. ", names.size() == 1 ? "its" : "their",
                                         names.size() == 1 ? "" : "s", fmt::join(names, ", ")));
     }
+    if (made.in_the_way)
+        say("  {} or its template is there already: --out names another, --force overwrites it.\n",
+            asked.config.string());
 }
 
 void print_plan(const actors::first_config& made, const actors::first_request& asked) {
@@ -206,10 +251,12 @@ void print_plan(const actors::first_config& made, const actors::first_request& a
                     made.plan.steps, static_cast<double>(made.plan.steps) * made.plan.sample_rate));
     row("memory", fmt::format("about {:.0f} MiB", static_cast<double>(made.plan.memory.total()) / (1 << 20)));
     print_time(made.time, made.plan, row);
-    say("\nwhat ε costs: the noise on the sum of a batch, in clip radii, and per unit of the batch\n");
-    std::vector<std::vector<std::string>> rows = {{"  ε", "noise", "per unit", ""}};
+    say("\nwhat ε costs: noise on the sum of a batch, in clip radii; what is left of it over\n"
+        "the steps, for in bands they take some back; and that per unit of the batch\n");
+    std::vector<std::vector<std::string>> rows = {{"  ε", "noise", "bands", "left", "per unit", ""}};
     for (const auto& one : made.budgets)
         rows.push_back({fmt::format("  {:g}", one.epsilon), fmt::format("{:.3g}", one.noise_multiplier),
+                        fmt::format("{}", one.bands), fmt::format("{:.3g}", one.noise_left),
                         fmt::format("{:.3g}", one.noise_per_unit), one.epsilon == asked.epsilon ? "as written" : ""});
     say_text(eval::text_table(rows));
     for (const auto& warning : made.plan.warnings) say("warning: {}\n", warning);
@@ -245,10 +292,15 @@ nlohmann::ordered_json describe_in_json(const actors::first_config& made, const 
         for (const auto& one : made.budgets)
             out["budgets"].push_back({{"epsilon", one.epsilon},
                                       {"noise_multiplier", one.noise_multiplier},
+                                      {"bands", one.bands},
+                                      {"noise_left", one.noise_left},
                                       {"noise_per_unit", one.noise_per_unit}});
         out["warnings"] = made.plan.warnings;
     }
     const auto text = [](const std::optional<std::string>& word) { return word ? json(*word) : json(nullptr); };
+    auto beyond = json::array();
+    for (const auto* column : find_beyond_types(made))
+        beyond.push_back({{"column", column->name}, {"values", column->values}, {"beyond", column->beyond_type}});
     out["private"] = {{"records", made.found.records},
                       {"units", advice.units},
                       {"population", advice.population},
@@ -258,6 +310,7 @@ nlohmann::ordered_json describe_in_json(const actors::first_config& made, const 
                       {"person", text(advice.columns.person)},
                       {"target", text(advice.columns.target)},
                       {"say_nothing", advice.columns.say_nothing},
+                      {"beyond_type", std::move(beyond)},
                       {"command", suggested(made, asked)}};
     return out;
 }
@@ -298,10 +351,12 @@ int init(const init_arguments& given) {
     if (!made.open.empty()) {
         print_advice(made, asked);
         print_readings(made);
-        print_questions(made);
+        print_beyond_types(made);
+        print_questions(made, asked);
         return status;
     }
     print_readings(made);
+    print_beyond_types(made);
     print_plan(made, asked);
     return status;
 }
@@ -333,7 +388,7 @@ void add_init(CLI::App& program, action& chosen) {
         ->add_option("--type", given->types,
                      "what a column's values may be, for rldp synthesize: age=integer:0:120 price=number:0:100:0.01 "
                      "sex=category:female,male seen=date:2019-01-01:2024-12-31 icd=code:[A-Z][0-9]{2} note=text:200; "
-                     "public, and repeatable")
+                     "a category with a comma stands in quotes (\"F,x\",M); public, and repeatable")
         ->allow_extra_args(false);
     command->add_option("--target", given->target, "column to be guessed in held-out records at the end; or none");
     command->add_option("--epsilon", given->epsilon, "budget (default 4)");

@@ -37,9 +37,13 @@ std::string format_settings(const actors::proposal& one) {
 void print_time(const actors::plan_time& found, const actors::run_plan& plan,
                 const std::function<void(const std::string& name, const std::string& value)>& row) {
     row("time here, at most",
-        fmt::format("about {}: {} for a unit of {} tokens in each record, some {:.0f} units a step",
-                    time_text(found.seconds), time_text(found.seconds_per_unit), plan.max_tokens,
-                    plan.sample_rate * static_cast<double>(plan.population)));
+        fmt::format("about {}: {} for a unit of {} of {} tokens, some {:.0f} units a step", time_text(found.seconds),
+                    time_text(found.seconds_per_unit),
+                    found.largest.records == 1 ? "one record" : fmt::format("{} records", found.largest.records),
+                    found.largest.tokens, plan.sample_rate * static_cast<double>(plan.population)));
+    if (found.usual_seconds)
+        row("PRIVATE: time here",
+            fmt::format("about {}, for units such as those looked at", time_text(*found.usual_seconds)));
     if (found.of_an_hour)
         row("in an hour", format_settings(*found.of_an_hour) +
                               (found.of_an_hour->steps < config::least_steps ? "  (too few steps to learn much)" : ""));
@@ -116,7 +120,7 @@ int plan(const plan_arguments& given) {
     const auto config = eval::load_configuration(given.config, given.set);
     actors::check_sources(config::to_reading_spec(config), given.without_data);
     const auto population = find_population(config);
-    const double seconds = actors::seconds_per_unit(config, population, actors::timing::fine);
+    const double seconds = actors::seconds_per_unit(config, population);
     const auto all = actors::proposals(config, population, count_units(given, config, population, seconds));
     (given.json ? print_json : print_table)(all, actors::choose_best(all), seconds);
     return 0;

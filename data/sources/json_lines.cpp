@@ -269,8 +269,9 @@ std::vector<record> read_jsonl(const std::string& path, const std::optional<std:
 
 namespace {
 
-spelled_json parse_row_object(const text_line& line, const std::string& file) {
+spelled_json parse_row_object(const text_line& line, const std::string& file, bool beside) {
     auto out = parse_spelled(line, file);
+    if (beside && out.is_string()) return spelled_json::object();
     if (!out.is_object())
         refuse_at(file, line.number,
                   what_instead(out, "not a JSON object; with data.template every line is one, a key per column"));
@@ -310,7 +311,7 @@ std::optional<table> json_table_stream::next() {
     if (!part) return std::nullopt;
     std::vector<std::pair<spelled_json, std::size_t>> rows;
     for (const auto& line : split_lines(part->text, part->line))
-        rows.emplace_back(parse_row_object(line, file), line.number);
+        rows.emplace_back(parse_row_object(line, file, state_->beside), line.number);
     if (columns.empty())
         for (const auto& [row, line] : rows)
             for (const auto& [key, value] : row.items())

@@ -57,6 +57,7 @@ std::vector<record> read_jsonl(const std::string& path, const std::optional<std:
 class json_table_stream {
   public:
     /// `beside`: columns are only what stands beside a text or a conversation, texts and numbers; all else is not read.
+    /// Beside a bare string there is nothing.
     explicit json_table_stream(const std::string& path, bool beside = false);
     ~json_table_stream();
     json_table_stream(const json_table_stream&) = delete;

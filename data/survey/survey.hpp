@@ -33,6 +33,9 @@ class column_watch {
     const std::array<std::size_t, values_for_none.size()>& missing() const { return missing_; }
     /// Private: "whole numbers from 0 to 97", "3 values".
     std::string describe() const;
+    /// Private: a type that has the values, as --type takes it behind the column's name: "integer:0:100". Ends are
+    /// rounded outwards; of words none is shown: "category:…".
+    std::string suggest_type() const;
     /// Values that are numbers with a decimal comma, of those that are there.
     std::size_t decimal_commas() const { return decimal_commas_; }
     /// Records that have the one word that stands among numbers, where most of the others are numbers; else 0.
@@ -43,8 +46,10 @@ class column_watch {
 
     static constexpr std::size_t most_distinct = 2'000'000;
 
-    std::size_t present_ = 0, numbers_ = 0, decimal_commas_ = 0, decimals_ = 0;
+    std::size_t present_ = 0, numbers_ = 0, dates_ = 0, decimal_commas_ = 0, decimals_ = 0;
+    std::size_t longest_ = 0;          ///< bytes
     double lowest_ = 0, highest_ = 0;  ///< of the numbers
+    std::string first_, last_;         ///< of the dates, as 2024-12-31
     std::array<std::size_t, values_for_none.size()> missing_{};
     std::unordered_set<std::uint64_t> seen_, words_;  ///< hashes; of words no more than a few
 };
@@ -70,6 +75,11 @@ struct column_facts {
     std::size_t decimal_commas = 0, words_among_numbers = 0;
     std::vector<std::pair<std::string, std::size_t>> taken_for_none = {};
     std::string seen = {};  ///< private: what kind of values, and how many
+    std::string type = {};  ///< private: as column_watch suggests it
+    /// Of a column whose type the owner says: what that is. Private: how many values it has, and how many of these the
+    /// type has not.
+    std::string declared = {};
+    std::size_t values = 0, beyond_type = 0;
 };
 
 struct survey {
@@ -101,11 +111,12 @@ struct profile_hints {
     std::vector<std::string> left_out = {};  ///< columns
     std::vector<std::string> kept = {};      ///< identifiers that are rendered all the same
     /// Types of columns: "sex=category:female,male", "age=integer:0:120", "price=number:0:100:0.01" (the step),
-    /// "seen=date:2019-01-01:2024-12-31", "icd=code:[A-Z][0-9]{2}", "note=text:200".
+    /// "seen=date:2019-01-01:2024-12-31", "icd=code:[A-Z][0-9]{2}", "note=text:200". A category that has a comma or
+    /// begins with a quote stands in quotes, as in a table's file.
     std::vector<std::string> types = {};
 };
 
-/// Reads the whole file. Errors: bad_input as open_records, and for a hint that is no column.
+/// Reads the whole file. Errors: bad_input as open_records, for a hint that is no column, and a type that is none.
 survey profile_data(const std::string& path, const profile_hints& hints);
 
 /// A template of config/narrative-diamonds.json's kind for what was found, as JSON text, with a schema of the columns

@@ -4,16 +4,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <system_error>
+#include <utility>
 
 #include "base/data_names.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "data/sources/made_up_rows.hpp"
 #include "models/weights.hpp"
+#include "privacy/accounting/banded_matrix.hpp"
 #include "run/first/preview.hpp"
 #include "run/resolve.hpp"
 
@@ -52,6 +55,26 @@ class written_files {
   private:
     bool overwrite_;
     std::map<fs::path, std::optional<std::string>> before_;
+};
+
+/// Where files lie that only this process reads.
+class passing_directory {
+  public:
+    passing_directory() {
+        auto name = (fs::temp_directory_path() / "rldp-init-XXXXXX").string();
+        if (::mkdtemp(name.data()) == nullptr) refuse(name + ": can't be created; is TMPDIR writable?");
+        path_ = name;
+    }
+    ~passing_directory() {
+        std::error_code unused;
+        fs::remove_all(path_, unused);
+    }
+    passing_directory(const passing_directory&) = delete;
+    passing_directory& operator=(const passing_directory&) = delete;
+    const fs::path& path() const { return path_; }
+
+  private:
+    fs::path path_;
 };
 
 /// A configuration's own directory is where its paths begin.
@@ -115,18 +138,43 @@ std::vector<open_question> list_questions(const first_request& asked, const data
     return out;
 }
 
-/// What budgets that are usual, and the one that is asked for, cost in noise: `noise_at` a budget the multiplier.
-std::vector<priced_budget> price_budgets(double asked, std::int64_t expected_batch_size,
-                                         const std::function<double(double)>& noise_at) {
+/// Prefix sums' noise in bands, over that of independent noise of the same multiplier.
+double share_left(std::int64_t bands, std::int64_t steps) {
+    const auto of = [&](const privacy::band_coefficients& matrix) {
+        return privacy::compute_prefix_error(matrix, steps).mean_squared;
+    };
+    return bands == 1 ? 1 : std::sqrt(of(privacy::make_bands(bands, steps)) / of({1}));
+}
+
+/// What budgets that are usual, and the one that is asked for, cost in noise.
+std::vector<priced_budget> price_budgets(const config::run_config& config, std::int64_t population,
+                                         const models::model_config& model) {
+    const double asked = config.privacy.epsilon;
     std::vector<double> all = {1, 2, 4, 8};
     if (std::find(all.begin(), all.end(), asked) == all.end()) all.push_back(asked);
     std::sort(all.begin(), all.end());
     std::vector<priced_budget> out;
     for (const double epsilon : all) {
-        const double z = noise_at(epsilon);
-        out.push_back({epsilon, z, z / static_cast<double>(expected_batch_size)});
+        auto other = config;
+        other.privacy.epsilon = epsilon;
+        const auto spec = resolve(std::move(other), population, model);
+        const double z = make_spending_policy(spec)->initial_noise_multiplier();
+        const double left = z * share_left(spec.privacy.bands, spec.train.steps);
+        out.push_back({.epsilon = epsilon,
+                       .noise_multiplier = z,
+                       .bands = spec.privacy.bands,
+                       .noise_left = left,
+                       .noise_per_unit = left / static_cast<double>(spec.train.expected_batch_size)});
     }
     return out;
+}
+
+/// What a unit has of those that were looked at, on average.
+unit_shape find_usual_shape(const preview& seen, std::int64_t records, std::int64_t units, const run_plan& plan) {
+    double tokens = 0;
+    for (const auto length : seen.lengths) tokens += static_cast<double>(std::min(length, plan.max_tokens));
+    return {.records = std::clamp<std::int64_t>((records + units / 2) / units, 1, plan.max_records_per_unit),
+            .tokens = std::max<std::int64_t>(1, std::lround(tokens / static_cast<double>(seen.looked_at)))};
 }
 
 }  // namespace
@@ -167,30 +215,36 @@ first_config write_first_config(const first_request& asked) {
     out.has_template = out.found.kind == data::data_kind::table ||
                        (out.found.kind == data::data_kind::json_lines && !out.found.has_text && !out.found.has_chats);
     out.has_made_up_rows = out.has_template && are_typed(asked, out.found);
+    out.in_the_way =
+        !asked.overwrite && (fs::exists(asked.config) || (out.has_template && fs::exists(asked.table_template)));
     const auto model = models::read_model(asked.model);
+    std::optional<passing_directory> passing;
+    auto placed = asked;
+    if (!out.open.empty()) {
+        placed.config = passing.emplace().path() / "config.json";
+        placed.table_template = passing->path() / "template.json";
+    }
     written_files files(asked.overwrite);
     if (out.has_template)
-        files.write(asked.table_template, data::template_for(out.found, asked.name(), asked.hints.types));
+        files.write(placed.table_template, data::template_for(out.found, asked.name(), asked.hints.types));
     const auto population = asked.population.value_or(out.advice.population);
-    files.write(asked.config, make_document(asked, out, population, model.window).dump(2) + "\n");
-    const auto config = config::load(asked.config, {});
+    files.write(placed.config, make_document(placed, out, population, model.window).dump(2) + "\n");
+    const auto config = config::load(placed.config, {});
     const auto seen = make_preview(config::to_reading_spec(config), 0);
     out.advice.looked_at = seen.looked_at;
     out.advice.cut = seen.cut;
     out.advice.median_tokens = seen.median_tokens;
     out.advice.most_tokens = seen.most_tokens;
     // A value can be guessed only where no record is cut: room for some that are longer than those looked at.
-    out.advice.max_tokens =
-        tokens_for(out.advice.columns.target ? seen.most_tokens + seen.most_tokens / 4 : seen.p95_tokens, model.window);
+    out.advice.tokens_for_target = tokens_for(seen.most_tokens + seen.most_tokens / 4, model.window);
+    out.advice.max_tokens = out.found.target ? out.advice.tokens_for_target : tokens_for(seen.p95_tokens, model.window);
+    out.advice.cut_as_advised = longer_than(out.advice.max_tokens, seen.lengths);
     if (!out.open.empty()) return out;
     out.plan = check(config);
     out.expected_batch_size = resolve(config, out.plan.population, model).train.expected_batch_size;
-    out.budgets = price_budgets(asked.epsilon, out.expected_batch_size, [&](double epsilon) {
-        auto other = config;
-        other.privacy.epsilon = epsilon;
-        return make_spending_policy(resolve(other, out.plan.population, model))->initial_noise_multiplier();
-    });
-    out.time = estimate_time(config, out.plan);
+    out.budgets = price_budgets(config, out.plan.population, model);
+    const auto usual = find_usual_shape(seen, static_cast<std::int64_t>(out.found.records), out.advice.units, out.plan);
+    out.time = estimate_time(config, out.plan, usual);
     files.keep();
     return out;
 }

@@ -31,7 +31,10 @@ struct first_request {
 /// A budget and what it buys.
 struct priced_budget {
     double epsilon, noise_multiplier;
-    double noise_per_unit;  ///< z/B: what one unit's gradient must be heard over, in clip radii
+    std::int64_t bands;
+    /// What is left of it over the steps: the multiplier of independent noise that adds up to as much; z in one band.
+    double noise_left;
+    double noise_per_unit;  ///< of that, over B: what one unit's gradient must be heard over, in clip radii
 };
 
 /// What the file suggests; private, all of it.
@@ -40,6 +43,8 @@ struct first_advice {
     std::int64_t units = 0;  ///< persons, or records
     std::int64_t looked_at = 0, cut = 0, median_tokens = 0, most_tokens = 0;
     std::int64_t population = 0, max_tokens = 0;  ///< to declare, and to keep
+    std::int64_t cut_as_advised = 0;              ///< of those looked at
+    std::int64_t tokens_for_target = 0;           ///< to keep where a target is guessed
 };
 
 /// What only the owner can say, and has not.
@@ -50,7 +55,8 @@ struct first_config {
     bool has_template = false;
     bool has_made_up_rows = false;  ///< they teach how a row is told, before the first private step
     first_advice advice;
-    std::vector<open_question> open;  ///< where there are any, nothing was written and there is no plan
+    std::vector<open_question> open;  ///< where there are any, nothing is written and there is no plan
+    bool in_the_way = false;          ///< configuration or template would be, and are there already
     run_plan plan;                    ///< of the configuration as written
     plan_time time;
     std::int64_t expected_batch_size = 0;
@@ -58,8 +64,8 @@ struct first_config {
 };
 
 /// Looks at the data and, where nothing is open, writes template and configuration, and plans. Where that fails,
-/// nothing is left behind. Errors: bad_input where a file is there already and may not be overwritten, for data or
-/// model that a run would refuse, and for too few units.
+/// nothing is left behind. Errors: bad_input where a file that is to be written is there already and may not be
+/// overwritten, for data or model that a run would refuse, and for too few units.
 first_config write_first_config(const first_request& asked);
 
 /// N to declare for as many training units: in two digits it tells no exact count.

@@ -66,23 +66,24 @@ const proposal& choose_best(const std::vector<proposal>& all) {
 
 namespace {
 
-/// Passes over made-up records, as many and as long as a unit may have.
+/// Passes over made-up records.
 class timed_passes {
   public:
     timed_passes(const config::run_config& asked, std::int64_t population)
         : model_(load_model(config::to_reading_spec(asked))),
-          spec_(resolve(asked, population, model_.base->config())),
-          length_(token_limit(spec_, model_.base->config())),
-          records_(spec_.records_per_unit) {}
+          spec_(resolve(asked, population, model_.base->config())) {}
+
+    /// As many records, each as long, as a unit may have.
+    unit_shape largest() const { return {spec_.records_per_unit, token_limit(spec_, model_.base->config())}; }
 
     /// Seconds a unit, in so many micro-batches for each that is under way at once.
-    double once(std::int64_t micro_batch, std::int64_t micro_batches) {
+    double once(const unit_shape& unit, std::int64_t micro_batch, std::int64_t micro_batches) {
         auto spec = spec_;
         spec.train.micro_batch = micro_batch;
         const auto how = make_gradient_settings(spec, model_);
-        const auto count = std::max<std::int64_t>(1, micro_batches * how.micro_batch * how.abreast / records_);
-        std::vector<std::vector<models::sequence>> made(static_cast<std::size_t>(count));
-        for (auto& unit : made) unit.assign(static_cast<std::size_t>(records_), made_up());
+        const auto count = std::max<std::int64_t>(1, micro_batches * how.micro_batch * how.abreast / unit.records);
+        const std::vector<models::sequence> records(static_cast<std::size_t>(unit.records), made_up(unit.tokens));
+        const std::vector<std::vector<models::sequence>> made(static_cast<std::size_t>(count), records);
         const auto units = models::view_units(made);
         const auto began = std::chrono::steady_clock::now();
         step_gradients(
@@ -93,30 +94,35 @@ class timed_passes {
     }
 
     /// As the run will compute.
-    double as_planned() { return once(spec_.train.micro_batch, 2); }
+    double as_planned(const unit_shape& unit) { return once(unit, spec_.train.micro_batch, 2); }
+
+    /// Of two units where they take long, else of a few micro-batches.
+    double roughly(const unit_shape& unit) {
+        constexpr double long_enough = 0.5;   // seconds, to be no matter of chance
+        const auto first = once(unit, 1, 1);  // memory is taken, threads are started
+        return first > long_enough ? std::min(first, once(unit, 1, 1)) : as_planned(unit);
+    }
 
   private:
-    models::sequence made_up() const {
+    models::sequence made_up(std::int64_t length) const {
         models::sequence out;
-        for (std::int64_t i = 0; i < length_; ++i)
+        for (std::int64_t i = 0; i < length; ++i)
             out.push_back(static_cast<std::int32_t>(i * 7919 % model_.base->config().vocab));
         return out;
     }
 
     run_model model_;
     config::run_spec spec_;
-    std::int64_t length_, records_;
 };
 
 }  // namespace
 
-double seconds_per_unit(const config::run_config& config, std::int64_t population, timing how) {
-    constexpr double long_enough = 0.5;  // seconds, to be no matter of chance
+double seconds_per_unit(const config::run_config& config, std::int64_t population) {
     timed_passes passes(config, population);
-    const auto first = passes.once(1, 1);  // memory is taken, threads are started
-    if (how == timing::rough) return first > long_enough ? std::min(first, passes.once(1, 1)) : passes.as_planned();
-    passes.as_planned();
-    return std::min(passes.as_planned(), passes.as_planned());
+    const auto unit = passes.largest();
+    passes.once(unit, 1, 1);
+    passes.as_planned(unit);
+    return std::min(passes.as_planned(unit), passes.as_planned(unit));
 }
 
 namespace {
@@ -130,12 +136,16 @@ double count_public(const config::public_section& from, double batch) {
 
 }  // namespace
 
-plan_time estimate_time(const config::run_config& config, const run_plan& plan) {
+plan_time estimate_time(const config::run_config& config, const run_plan& plan,
+                        const std::optional<unit_shape>& usual) {
+    timed_passes passes(config, plan.population);
     plan_time out;
-    out.seconds_per_unit = seconds_per_unit(config, plan.population, timing::rough);
+    out.largest = passes.largest();
+    out.seconds_per_unit = passes.roughly(out.largest);
     const auto batch = plan.sample_rate * static_cast<double>(plan.population);
-    out.seconds =
-        out.seconds_per_unit * (batch * static_cast<double>(plan.steps) + count_public(config.public_data, batch));
+    const auto units = batch * static_cast<double>(plan.steps) + count_public(config.public_data, batch);
+    out.seconds = out.seconds_per_unit * units;
+    if (usual) out.usual_seconds = passes.roughly(*usual) * units;
     if (out.seconds <= an_hour) return out;
     try {
         const auto all = proposals(config, plan.population, static_cast<std::int64_t>(an_hour / out.seconds_per_unit));

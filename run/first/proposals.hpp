@@ -27,23 +27,26 @@ std::vector<proposal> proposals(const config::run_config& config, std::int64_t p
 /// falls as the batch grows.
 const proposal& choose_best(const std::vector<proposal>& all);
 
-enum class timing : std::uint8_t {
-    rough,  ///< of two units where they take long, else of a few micro-batches
-    fine,   ///< the best of two passes over more of them
-};
-
 /// Seconds that one unit's gradients take here, measured on as many made-up records, of as many tokens, as a unit may
-/// have, for a run on `population` units. Errors: as step_gradients.
-double seconds_per_unit(const config::run_config& config, std::int64_t population, timing how);
+/// have, for a run on `population` units: the best of two passes over some. Errors: as step_gradients.
+double seconds_per_unit(const config::run_config& config, std::int64_t population);
 
 inline constexpr double an_hour = 3600;  // seconds
 
-/// What a plan takes here, where every record is as long as it may be.
+/// What a unit has.
+struct unit_shape {
+    std::int64_t records = 1, tokens = 0;  ///< tokens: of each record
+};
+
+/// What a plan takes here, where every unit has as many records, each as long, as it may have.
 struct plan_time {
+    unit_shape largest;
     double seconds_per_unit = 0, seconds = 0;
-    std::optional<proposal> of_an_hour;  ///< where the plan takes longer, and an hour is enough for any
+    std::optional<double> usual_seconds;  ///< where units have the shape that was asked about; private as that is
+    std::optional<proposal> of_an_hour;   ///< where the plan takes longer, and an hour is enough for any
 };
 /// In a second, or as long as a large model takes for a unit. Errors: as step_gradients.
-plan_time estimate_time(const config::run_config& config, const run_plan& plan);
+plan_time estimate_time(const config::run_config& config, const run_plan& plan,
+                        const std::optional<unit_shape>& usual = {});
 
 }  // namespace rldp::actors

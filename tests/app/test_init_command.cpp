@@ -1,6 +1,7 @@
 // rldp init and rldp preview: from a file to a run, as a stranger goes.
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -84,7 +85,12 @@ TEST_CASE("init asks what only the owner can say, writes what runs once it is sa
     CHECK(has(asked.out, "900; 300 units to protect"));
     CHECK(has(asked.out, "Whose is a record? By their names, visit_id, patient may say it."));
     CHECK(has(asked.out, "How many units train? --population N"));
-    CHECK(has(asked.out, " --person patient --population 210 --max-tokens 64 --target outcome --out "));
+    CHECK(has(asked.out, "95 of 100 have no more, in whole 32s within the model's window; none of these is cut"));
+    CHECK(has(asked.out, "outcome has a few values; with --target outcome --max-tokens 64 a run ends with"));
+    CHECK(has(asked.out, "    --type age=integer:20:80     whole numbers from 20 to 79\n"));
+    CHECK(has(asked.out, "    --type 'outcome=category:…'  2 values\n"));
+    CHECK(has(asked.out, " --person patient --population 210 --max-tokens 32 --out "));
+    CHECK_FALSE(has(asked.out, "there already"));
     CHECK_FALSE(std::filesystem::exists(c.at("mine.json")));
     CHECK_FALSE(std::filesystem::exists(c.at("mine.template.json")));
     const auto told = json::parse(c.init("visits.csv", "--json").out);
@@ -125,6 +131,64 @@ TEST_CASE("init asks what only the owner can say, writes what runs once it is sa
     INFO(run.err);
     CHECK(run.status == 0);
     CHECK(std::filesystem::exists(c.at("books/visits/book.jsonl")));
+}
+
+TEST_CASE("where nothing would be written nothing is in the way, and no file is left") {
+    const stranger c;
+    c.scratch.write("visits.csv", visits());
+    c.scratch.write("mine.template.json", "mine");
+    std::filesystem::create_directory(c.at("passing"));
+    ::setenv("TMPDIR", c.at("passing").c_str(), 1);
+    const auto asked = c.init("visits.csv", "--target outcome");
+    ::unsetenv("TMPDIR");
+    CHECK(asked.status == 2);
+    CHECK(has(asked.out, "--max-tokens 64 --target outcome --out "));
+    CHECK(has(asked.out, "mine.json or its template is there already: --out names another, --force overwrites it."));
+    CHECK(rldp::read_file(c.at("mine.template.json")) == "mine");
+    CHECK(std::filesystem::is_empty(c.at("passing")));
+    CHECK(has(c.init("visits.csv", "--record --population 600").err, "mine.template.json: exists already"));
+}
+
+TEST_CASE("a file of JSON strings is one of texts") {
+    const stranger c;
+    std::string lines;
+    for (int i = 0; i < 300; ++i) lines += fmt::format("\"seen on day {}\"\n", i);
+    c.scratch.write("notes.jsonl", lines);
+    const auto made = c.init("notes.jsonl", "--record --population 210 --max-tokens 32");
+    INFO(made.err);
+    REQUIRE(made.status == 0);
+    CHECK(has(made.out, "JSON lines with a text each"));
+    CHECK_FALSE(c.config()["data"].contains("template"));
+    CHECK(has(c.says("preview " + c.at("mine.json") + " -n 1").out, "seen on day 0"));
+}
+
+TEST_CASE("the owner hears of values beyond the declared types, in bounded lines, and of time as units are") {
+    const stranger c;
+    std::string rows = "a,b,c,d,e,f,patient\n";
+    for (int i = 0; i < 400; ++i) rows += fmt::format("1,1,1,1,1,{},{}\n", i % 4 == 0 ? 9 : 1, i % 300);
+    c.scratch.write("visits.csv", rows);
+    std::string said = "--person patient --population 210";
+    for (const char name : {'a', 'b', 'c', 'd', 'e', 'f'}) said += fmt::format(" --type {}=category:x,9", name);
+    const auto made = c.init("visits.csv", said);
+    INFO(made.err);
+    REQUIRE(made.status == 0);
+    CHECK(has(made.out, "  PRIVATE: a                       400 of 400 values don't fit: one of 2 values\n"));
+    CHECK(has(made.out, "  PRIVATE: 1 more                  likewise\n"));
+    CHECK_FALSE(has(made.out, "300 of 400"));
+    CHECK(has(made.out, " for a unit of 16 records of 256 tokens, some "));
+    CHECK(has(made.out, "  PRIVATE: time here      about "));
+    const auto told = json::parse(c.init("visits.csv", "--force --json " + said).out);
+    CHECK(told["private"]["beyond_type"][5] == json{{"column", "f"}, {"values", 400}, {"beyond", 300}});
+    // What is left falls as ε grows, however many bands it takes.
+    double before = 1e9;
+    for (const auto& one : told["budgets"]) {
+        const auto added = one["noise_left"].get<double>(), alone = one["noise_multiplier"].get<double>();
+        CHECK(added < before);
+        CHECK((one["bands"] == 1 ? added == alone : added < alone));
+        before = added;
+    }
+    CHECK_FALSE(has(c.init("visits.csv", "--force --person patient --population 210 --type a=category:1").out,
+                    "values beyond"));
 }
 
 TEST_CASE("made-up rows teach the form where the owner has said of each column what it may hold") {

@@ -118,7 +118,8 @@ TEST_CASE("a table becomes a made-up one, and nothing under trusted/ is read") {
     CHECK(has(asked.out, "outcome: 2 values"));  // under PRIVATE, and nowhere else
     CHECK_FALSE(has(asked.out, "age: whole numbers"));
     CHECK(has(says(begin + " --population 280 --type sex=text:5").err, "the column has a type already"));
-    CHECK(has(says(begin + " --population 280 --type visit_id=text:5").err, "no column of that name is told"));
+    CHECK(has(says(begin + " --population 280 --type visit_id=text:5").err,
+              "--keep-identifier visit_id tells it all the same"));
     CHECK(has(says(begin + " --population 280 --type outcome=text").err, "write COLUMN=KIND:WHAT"));
     CHECK(has(says(begin + " --population 280 --type outcome=code:A*").err, "has *"));
     const auto made = says(begin + " --population 280 --max-tokens 64");

@@ -376,8 +376,7 @@ TEST_CASE(
 
 TEST_CASE("a unit's gradients take some time here") {
     const auto config = config::load("config/demo.json", {"train.expected_batch_size=null"});  // which is chosen
-    for (const auto how : {actors::timing::rough, actors::timing::fine})
-        CHECK(actors::seconds_per_unit(config, 20000, how) > 0);
+    CHECK(actors::seconds_per_unit(config, 20000) > 0);
     const auto plan = actors::check(config::load("config/demo.json", {}));
     const auto time = actors::estimate_time(config::load("config/demo.json", {}), plan);
     CHECK(time.seconds == Approx(time.seconds_per_unit * 64 * static_cast<double>(plan.steps)));

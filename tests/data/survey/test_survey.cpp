@@ -203,6 +203,74 @@ TEST_CASE("what can be read in two ways is counted: words for none, decimal comm
     CHECK(found.columns[4].words_among_numbers == 0);  // two words mean two things
 }
 
+TEST_CASE("values beyond a declared type are counted, and what is missing is none") {
+    const scratch_directory at;
+    const auto path = at.write("t.csv",
+                               "sex,age,day,code,land,note\nF,18,2026-01-01,A1,NA,long\nM,70,01.02.2026,NA,DE,\n"
+                               "?,19.5,2027-01-01,AB,FR,short\n");
+    const auto found = profile_data(
+        path, {.types = {"sex=category:f,m", "age=integer:18:20", "code=code:[A-Z][A-Z0-9]",
+                         "day=date:2026-01-01:2026-12-31", "land=category:NA,DE", "note=text:4", "gone=text:4"}});
+    const auto counts = [&](std::size_t column) {
+        return std::pair(found.columns[column].beyond_type, found.columns[column].values);
+    };
+    CHECK(counts(0) == std::pair<std::size_t, std::size_t>{2, 2});
+    CHECK(counts(1) == std::pair<std::size_t, std::size_t>{2, 3});
+    CHECK(counts(2) == std::pair<std::size_t, std::size_t>{2, 3});
+    CHECK(counts(3) == std::pair<std::size_t, std::size_t>{0, 2});
+    CHECK(counts(4) == std::pair<std::size_t, std::size_t>{1, 3});  // in a list, a word for none is a value
+    CHECK(counts(5) == std::pair<std::size_t, std::size_t>{1, 2});
+    CHECK(found.columns[1].declared == "integer from 18 to 20");
+    CHECK(profile_data(path, {}).columns[0].values == 0);
+}
+
+TEST_CASE("types that are suggested have room for the values, and tell no end to the digit") {
+    const auto suggested = [](const std::vector<std::string>& values) {
+        column_watch seen;
+        for (const auto& value : values) seen.see(value);
+        return seen.suggest_type();
+    };
+    CHECK(suggested({"18", "70", ""}) == "integer:10:70");
+    CHECK(suggested({"0", "1"}) == "integer:0:1");
+    CHECK(suggested({"1984", "1988"}) == "integer:1984:1988");
+    CHECK(suggested({"-1.8", "2.05"}) == "number:-2:3:0.01");
+    CHECK(suggested({"0.29", "0.89"}) == "number:0.2:0.9:0.01");
+    CHECK(suggested({"-5", "-0.5"}) == "number:-5:0:0.1");
+    CHECK(suggested({"7", "7"}) == "integer:7:7");
+    CHECK(suggested({"0.125", "0.5"}) == "number:0.1:0.5:0.001");
+    CHECK(suggested({"1.234,5", "7"}) == "number:0:2000:0.1");
+    CHECK(suggested({"2026-03-04", "2024-11-30"}) == "date:2024-01-01:2026-12-31");
+    CHECK(suggested({"F", "M"}) == "category:…");
+    std::vector<std::string> notes;
+    for (int i = 0; i < 30; ++i) notes.push_back(fmt::format("{:\u00b7>130}", i));
+    CHECK(suggested(notes) == "text:300");
+}
+
+TEST_CASE("a category with a comma stands in quotes, and a type of no told column is refused with the reason") {
+    const scratch_directory at;
+    const auto path = at.write("t.csv", encounters(','));
+    const auto found = profile_data(path, {.person = "customerNbr", .left_out = {"spare"}});
+    const auto list = [&](const std::string& said) {
+        const auto made = nlohmann::json::parse(template_for(found, path, {"country=category:" + said}));
+        for (const auto& one : made["schema"])
+            if (one["column"] == "country") return one["category"];
+        return nlohmann::json();
+    };
+    CHECK(list(R"("F,x",M)") == nlohmann::json{"F,x", "M"});
+    CHECK(list(R"(a,"x ""b"" y",5" pipe)") == nlohmann::json{"a", "x \"b\" y", "5\" pipe"});
+    CHECK(has(refusal([&] { list(R"("F,x)"); }), R"(--type country=category:"F,x: a quote is not closed)"));
+    CHECK(has(refusal([&] { list(R"("F"x,M)"); }), "a comma belongs behind the quote"));
+    const auto refused = [&](const std::string& said) { return refusal([&] { template_for(found, path, {said}); }); };
+    CHECK(has(refused("who=text:5"), "no column has that name"));
+    CHECK(has(refused("encounter_id=text:5"),
+              "left out, for its name looks like an identifier's; --keep-identifier "
+              "encounter_id tells it all the same"));
+    CHECK(has(refused("spare=text:5"), "left out by --leave-out"));
+    CHECK(has(refused("customerNbr=text:5"), "says whose the record is"));
+    CHECK(has(refusal([&] { profile_data(path, {.types = {"age=integer:5:1"}}); }),
+              "--type age=integer:5:1: schema[0].integer: ends below where it begins"));
+}
+
 TEST_CASE("the owner's word goes before a name's") {
     const scratch_directory at;
     const auto path = at.write("t.csv", encounters(','));
@@ -243,6 +311,11 @@ TEST_CASE("texts need no template, and may have a person beside them") {
     CHECK(talks.records == 121);
     CHECK(talks.columns.size() == 1);
     CHECK(find_role(talks, "patient") == column_role::person);
+    const auto bare = profile_data(at.write("b.jsonl", "\"one\"\n{\"text\": \"two\", \"ward\": 3}\n\"three\"\n"), {});
+    CHECK(bare.has_text);
+    CHECK(bare.records == 3);
+    CHECK(find_role(bare, "text") == column_role::free_text);
+    CHECK(profile_data(at.write("s.jsonl", "\"one\"\n\"two\"\n"), {}).columns.empty());
     const auto text = profile_data(at.write("t.txt", "one\n\ntwo\n"), {});
     CHECK(text.kind == data_kind::text);
     CHECK(text.records == 2);
