@@ -121,7 +121,7 @@ TEST_CASE("memory of a base that ranks share: what is no layer's, a share, and f
     auto spec = config::to_reading_spec(config::load("config/published-llama-3.2-1b-eps8.json", {"model.shard=true"}));
     const auto layout = actors::choose_layout(spec, model);
     const auto weights = [&](std::int64_t ranks) {
-        return actors::estimate_memory(spec, model, layout, {1000, 16, 128, 1, 1, ranks}).weights;
+        return actors::estimate_memory(spec, model, layout, {1000, 16, 128, 1, 1, {}, ranks}).weights;
     };
     const std::int64_t of_layer = 2LL * (2 * 2048 * 2048 + 2 * 512 * 2048 + 3 * 8192 * 2048), all = 2LL * 1'235'814'400;
     CHECK(models::count_layer_bytes(model, 2, std::nullopt) == of_layer);

@@ -209,7 +209,8 @@ TEST_CASE("values beyond a declared type are counted, and what is missing is non
                                "sex,age,day,code,land,note\nF,18,2026-01-01,A1,NA,long\nM,70,01.02.2026,NA,DE,\n"
                                "?,19.5,2027-01-01,AB,FR,short\n");
     const auto found = profile_data(
-        path, {.types = {"sex=category:f,m", "age=integer:18:20", "code=code:[A-Z][A-Z0-9]",
+        path, {.person = {},
+               .types = {"sex=category:f,m", "age=integer:18:20", "code=code:[A-Z][A-Z0-9]",
                          "day=date:2026-01-01:2026-12-31", "land=category:NA,DE", "note=text:4", "gone=text:4"}});
     const auto counts = [&](std::size_t column) {
         return std::pair(found.columns[column].beyond_type, found.columns[column].values);
@@ -267,7 +268,7 @@ TEST_CASE("a category with a comma stands in quotes, and a type of no told colum
               "encounter_id tells it all the same"));
     CHECK(has(refused("spare=text:5"), "left out by --leave-out"));
     CHECK(has(refused("customerNbr=text:5"), "says whose the record is"));
-    CHECK(has(refusal([&] { profile_data(path, {.types = {"age=integer:5:1"}}); }),
+    CHECK(has(refusal([&] { profile_data(path, {.person = {}, .types = {"age=integer:5:1"}}); }),
               "--type age=integer:5:1: schema[0].integer: ends below where it begins"));
 }
 
