@@ -115,8 +115,8 @@ TEST_CASE("a table becomes a made-up one, and nothing under trusted/ is read") {
     const auto begin = "init " + table + " --model " + model + " --record --out " + at("c.json") +
                        " --type sex=category:f,m,x --type age=integer:0:120";
     const auto asked = says(begin);
-    CHECK(has(asked.out, "outcome: 2 values"));  // under PRIVATE, and nowhere else
-    CHECK_FALSE(has(asked.out, "age: whole numbers"));
+    CHECK(has(asked.out, "--type 'outcome=category:…'  2 values"));  // under PRIVATE, and nowhere else
+    CHECK_FALSE(has(asked.out, "--type age=integer:20"));
     CHECK(has(says(begin + " --population 280 --type sex=text:5").err, "the column has a type already"));
     CHECK(has(says(begin + " --population 280 --type visit_id=text:5").err,
               "--keep-identifier visit_id tells it all the same"));
