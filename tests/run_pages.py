@@ -136,7 +136,7 @@ PAGES = {
             "cmake --install build": "of a build, which a test can't name",
         },
     ),
-    "docs/methods.md": page(goes_on="docs/guide.md", small=[("(method.name=static)", r"\1 --out runs/static")]),
+    "docs/methods.md": page(goes_on="docs/guide.md", small=[("(method.name=static)$", r"\1 --out runs/static")]),
     "docs/monitoring.md": page(
         goes_on="docs/guide.md",
         before=["cp -r runs server"],
@@ -180,6 +180,7 @@ PAGES = {
             "budget book": "its path, and how many entries it has",
             "logistic regression": "needs python3-sklearn",
             "planted secrets": "this run has none",
+            "This attack does not tell records": "of one run in twenty chance says otherwise",
         },
         excused={
             "scripts/marginals.py": "needs mbi; tests/python/test_marginals.py",
