@@ -17,12 +17,30 @@ struct names<optimizer_kind> {
 };
 /// Whether it is told no learning rate.
 constexpr bool finds_its_rate(optimizer_kind kind) {
-    return kind != optimizer_kind::adamw && kind != optimizer_kind::hypergradient;
+    switch (kind) {
+        case optimizer_kind::dog:
+        case optimizer_kind::prodigy:
+        case optimizer_kind::mechanic:
+            return true;
+        case optimizer_kind::adamw:
+        case optimizer_kind::hypergradient:
+            break;
+    }
+    return false;
 }
 /// Whether it multiplies a gradient with moves that earlier ones led to, which says something only where their noise is
 /// independent of its own.
 constexpr bool needs_independent_noise(optimizer_kind kind) {
-    return kind != optimizer_kind::adamw && kind != optimizer_kind::dog;
+    switch (kind) {
+        case optimizer_kind::prodigy:
+        case optimizer_kind::mechanic:
+        case optimizer_kind::hypergradient:
+            return true;
+        case optimizer_kind::adamw:
+        case optimizer_kind::dog:
+            break;
+    }
+    return false;
 }
 
 }  // namespace rldp

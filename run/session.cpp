@@ -43,9 +43,9 @@ rl::training_config make_training_config(const config::run_spec& spec, const run
     out.optimizer = spec.train.optimizer;
     out.adamw.least_root = spec.method.stabiliser;
     out.expected_batch = static_cast<double>(spec.train.expected_batch_size);
-    if (out.optimizer != optimizer_kind::adamw) out.told = make_sanitizer_config(spec, layout);
-    if (spec.audit.gradient_canaries > 0) out.traced = make_sanitizer_config(spec, layout);
-    if (plan.policy) out.watched = make_sanitizer_config(spec, layout);
+    out.traces = spec.audit.gradient_canaries > 0;
+    out.watches = plan.policy != nullptr;
+    out.noised = make_sanitizer_config(spec, layout);
     return out;
 }
 

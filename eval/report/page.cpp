@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/temporary_directory.hpp"
 #include "eval/report/page.hpp"
 #include "eval/report/style.hpp"
 #include "run/artifacts/formatting.hpp"
@@ -21,25 +22,6 @@ extern char** environ;
 
 namespace rldp::eval {
 namespace {
-
-// A directory of our own for the script and the picture, gone at the end.
-class scratch_directory {
-  public:
-    scratch_directory() {
-        std::string name = (std::filesystem::temp_directory_path() / "rldp-figure-XXXXXX").string();
-        if (mkdtemp(name.data())) path_ = name;
-    }
-    ~scratch_directory() {
-        std::error_code ignored;
-        if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-    }
-    scratch_directory(const scratch_directory&) = delete;
-    scratch_directory& operator=(const scratch_directory&) = delete;
-    const std::filesystem::path& path() const { return path_; }
-
-  private:
-    std::filesystem::path path_;
-};
 
 // Single quotes: nothing is interpreted but the quote itself, which is doubled.
 std::string quoted(const std::string& text) {
@@ -153,10 +135,9 @@ std::string inlined(std::string svg, const figure& what) {
 
 }  // namespace
 
-std::optional<std::string> draw(const figure& what) {
-    const scratch_directory scratch;
-    if (scratch.path().empty()) return std::nullopt;
-    const auto script = scratch.path() / "figure.gp", picture = scratch.path() / "figure.svg";
+std::optional<std::string> draw(const figure& what) try {
+    const temporary_directory beside;
+    const auto script = beside.path() / "figure.gp", picture = beside.path() / "figure.svg";
     std::ofstream(script) << script_for(what, picture);
     if (!run_gnuplot(script)) return std::nullopt;
     std::ostringstream svg;
@@ -165,6 +146,8 @@ std::optional<std::string> draw(const figure& what) {
     if (svg.str().find("<svg") == std::string::npos || svg.str().find("</svg>") == std::string::npos)
         return std::nullopt;
     return inlined(svg.str(), what);
+} catch (const storage_error&) {
+    return std::nullopt;
 }
 
 curve changes(const curve& points) {

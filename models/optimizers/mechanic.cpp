@@ -17,8 +17,6 @@ namespace {
 constexpr std::array betas = {0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999};
 constexpr double first_scale = 1e-8;  // s_init
 constexpr double decay = 1e-2;        // λ
-/// Of s, for whoever finds on made-up records that it comes out too large or too small. The paper has none.
-constexpr double calibration = 1;
 
 using gamblers = std::array<double, betas.size()>;
 
@@ -74,7 +72,7 @@ class mechanic final : public optimizer {
     double scale() const {
         double out = 0;
         for (const double one : scales_) out += one;
-        return calibration * out;
+        return out;
     }
 
     at::Tensor parameters_, start_;                                  ///< x_t and x_0

@@ -4,16 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "base/data_names.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/temporary_directory.hpp"
 #include "data/sources/made_up_rows.hpp"
 #include "models/weights.hpp"
 #include "privacy/accounting/banded_matrix.hpp"
@@ -55,26 +54,6 @@ class written_files {
   private:
     bool overwrite_;
     std::map<fs::path, std::optional<std::string>> before_;
-};
-
-/// Where files lie that only this process reads.
-class passing_directory {
-  public:
-    passing_directory() {
-        auto name = (fs::temp_directory_path() / "rldp-init-XXXXXX").string();
-        if (::mkdtemp(name.data()) == nullptr) refuse(name + ": can't be created; is TMPDIR writable?");
-        path_ = name;
-    }
-    ~passing_directory() {
-        std::error_code unused;
-        fs::remove_all(path_, unused);
-    }
-    passing_directory(const passing_directory&) = delete;
-    passing_directory& operator=(const passing_directory&) = delete;
-    const fs::path& path() const { return path_; }
-
-  private:
-    fs::path path_;
 };
 
 /// A configuration's own directory is where its paths begin.
@@ -170,7 +149,8 @@ std::vector<priced_budget> price_budgets(const config::run_config& config, std::
 }
 
 /// What a unit has of those that were looked at, on average.
-unit_shape find_usual_shape(const preview& seen, std::int64_t records, std::int64_t units, const run_plan& plan) {
+models::unit_shape find_usual_shape(const preview& seen, std::int64_t records, std::int64_t units,
+                                    const run_plan& plan) {
     double tokens = 0;
     for (const auto length : seen.lengths) tokens += static_cast<double>(std::min(length, plan.max_tokens));
     return {.records = std::clamp<std::int64_t>((records + units / 2) / units, 1, plan.max_records_per_unit),
@@ -218,7 +198,7 @@ first_config write_first_config(const first_request& asked) {
     out.in_the_way =
         !asked.overwrite && (fs::exists(asked.config) || (out.has_template && fs::exists(asked.table_template)));
     const auto model = models::read_model(asked.model);
-    std::optional<passing_directory> passing;
+    std::optional<temporary_directory> passing;
     auto placed = asked;
     if (!out.open.empty()) {
         placed.config = passing.emplace().path() / "config.json";

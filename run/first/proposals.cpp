@@ -74,10 +74,10 @@ class timed_passes {
           spec_(resolve(asked, population, model_.base->config())) {}
 
     /// As many records, each as long, as a unit may have.
-    unit_shape largest() const { return {spec_.records_per_unit, token_limit(spec_, model_.base->config())}; }
+    models::unit_shape largest() const { return {spec_.records_per_unit, token_limit(spec_, model_.base->config())}; }
 
     /// Seconds a unit, in so many micro-batches for each that is under way at once.
-    double once(const unit_shape& unit, std::int64_t micro_batch, std::int64_t micro_batches) {
+    double once(const models::unit_shape& unit, std::int64_t micro_batch, std::int64_t micro_batches) {
         auto spec = spec_;
         spec.train.micro_batch = micro_batch;
         const auto how = make_gradient_settings(spec, model_);
@@ -94,10 +94,10 @@ class timed_passes {
     }
 
     /// As the run will compute.
-    double as_planned(const unit_shape& unit) { return once(unit, spec_.train.micro_batch, 2); }
+    double as_planned(const models::unit_shape& unit) { return once(unit, spec_.train.micro_batch, 2); }
 
     /// Of two units where they take long, else of a few micro-batches.
-    double roughly(const unit_shape& unit) {
+    double roughly(const models::unit_shape& unit) {
         constexpr double long_enough = 0.5;   // seconds, to be no matter of chance
         const auto first = once(unit, 1, 1);  // memory is taken, threads are started
         return first > long_enough ? std::min(first, once(unit, 1, 1)) : as_planned(unit);
@@ -137,7 +137,7 @@ double count_public(const config::public_section& from, double batch) {
 }  // namespace
 
 plan_time estimate_time(const config::run_config& config, const run_plan& plan,
-                        const std::optional<unit_shape>& usual) {
+                        const std::optional<models::unit_shape>& usual) {
     timed_passes passes(config, plan.population);
     plan_time out;
     out.largest = passes.largest();

@@ -33,20 +33,15 @@ double seconds_per_unit(const config::run_config& config, std::int64_t populatio
 
 inline constexpr double an_hour = 3600;  // seconds
 
-/// What a unit has.
-struct unit_shape {
-    std::int64_t records = 1, tokens = 0;  ///< tokens: of each record
-};
-
 /// What a plan takes here, where every unit has as many records, each as long, as it may have.
 struct plan_time {
-    unit_shape largest;
+    models::unit_shape largest;
     double seconds_per_unit = 0, seconds = 0;
     std::optional<double> usual_seconds;  ///< where units have the shape that was asked about; private as that is
     std::optional<proposal> of_an_hour;   ///< where the plan takes longer, and an hour is enough for any
 };
 /// In a second, or as long as a large model takes for a unit. Errors: as step_gradients.
 plan_time estimate_time(const config::run_config& config, const run_plan& plan,
-                        const std::optional<unit_shape>& usual = {});
+                        const std::optional<models::unit_shape>& usual = {});
 
 }  // namespace rldp::actors

@@ -81,11 +81,12 @@ training::training(const training_config& config, std::unique_ptr<privacy::metho
       average_(config.average),
       method_(std::move(method)),
       steered_(dynamic_cast<steered*>(method_.get())) {
-    require(!optimizer_->asks_for_noise() || config.told, "this optimizer asks for the noise of releases");
+    require(config.noised || !(optimizer_->asks_for_noise() || config.traces || config.watches),
+            "whoever asks for the noise of releases is told how they are noised");
     chosen_.noise_multiplier = config.initial_noise_multiplier;
     if (method_->probes()) before_ = this->adapter();
-    if (config.traced) trace_.emplace(*config.traced);
-    if (config.watched) watch_.emplace(config.watched->segments, this->adapter(), config.watched->bands);
+    if (config.traces) trace_.emplace(*config.noised);
+    if (config.watches) watch_.emplace(config.noised->segments, this->adapter(), config.noised->bands);
 }
 
 std::optional<double> training::released_loss() const {
@@ -105,8 +106,9 @@ void training::apply(const privacy::release& value) {
         const auto terms = method_->next_terms(value.charged->noise_multiplier);  // the method has not moved on yet
         if (trace_) trace_->add(terms, value);
         if (watch_)
-            watch_->add(value.gradient, privacy::compute_noise_deviations(*config_.watched, value.charged, terms));
-        if (asked) seen.deviations = compute_noise_of_mean(*config_.told, config_.expected_batch, value.charged, terms);
+            watch_->add(value.gradient, privacy::compute_noise_deviations(*config_.noised, value.charged, terms));
+        if (asked)
+            seen.deviations = compute_noise_of_mean(*config_.noised, config_.expected_batch, value.charged, terms);
     }
     ++step_;
     seen.values = method_->absorb(value);
@@ -145,7 +147,7 @@ void training::apply_rates() {
     if (chosen_.rates.empty()) return;
     require(watch_.has_value(), "rates of adapters' own are of a controller that watches them");
     std::vector<at::Tensor> parts;
-    for (const auto& part : config_.watched->segments)
+    for (const auto& part : config_.noised->segments)
         parts.push_back(at::full({part.size}, chosen_.rates.at(part.group), at::kFloat));
     const auto& always = config_.adamw.rate_factors;
     optimizer_->set_rate_factors(always.defined() ? at::cat(parts) * always : at::cat(parts));

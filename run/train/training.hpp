@@ -60,13 +60,14 @@ struct training_config {
     rate_schedule rate = {};      ///< the learning rate, which actions may multiply
     average_config average = {};  ///< what is made of the iterates
     optimizer_kind optimizer = optimizer_kind::adamw;
-    models::adamw_config adamw = {};                        ///< what it is, or has inside
-    std::int64_t interval = 0, warmup = 0;                  ///< T_RL, T_warm, steps: when a controller decides
-    double initial_noise_multiplier = 0;                    ///< σ_0
-    double expected_batch = 0;                              ///< B, by which methods divide sums
-    std::optional<privacy::sanitizer_config> traced = {};   ///< how releases are noised, where an audit keeps their sum
-    std::optional<privacy::sanitizer_config> watched = {};  ///< the same, where a controller looks at gradients
-    std::optional<privacy::sanitizer_config> told = {};     ///< the same, for optimisers that ask for the noise
+    models::adamw_config adamw = {};        ///< what it is, or has inside
+    std::int64_t interval = 0, warmup = 0;  ///< T_RL, T_warm, steps: when a controller decides
+    double initial_noise_multiplier = 0;    ///< σ_0
+    double expected_batch = 0;              ///< B, by which methods divide sums
+    bool traces = false;                    ///< an audit keeps the sum of releases
+    bool watches = false;                   ///< a controller looks at gradients
+    /// How releases are noised; for those two, and for an optimiser that asks for the noise.
+    std::optional<privacy::sanitizer_config> noised = {};
 };
 
 class training {

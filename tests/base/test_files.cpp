@@ -17,6 +17,7 @@
 #include "base/directories.hpp"
 #include "base/files.hpp"
 #include "base/system.hpp"
+#include "base/temporary_directory.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
 
@@ -131,6 +132,19 @@ TEST_CASE("a file in a private directory is its owner's alone") {
     CHECK(others("trusted/a") == fs::perms::none);
     CHECK(others("trusted/b") == fs::perms::none);
     CHECK(others("open/a") != fs::perms::none);
+}
+
+TEST_CASE("a temporary directory is its owner's alone, and gone with all that lies in it") {
+    fs::path where;
+    {
+        const rldp::temporary_directory one, other;
+        where = one.path();
+        CHECK(other.path() != where);
+        CHECK(fs::status(where).permissions() == fs::perms::owner_all);
+        fs::create_directories(where / "deep");
+        std::ofstream(where / "deep" / "file") << "text";
+    }
+    CHECK_FALSE(fs::exists(where));
 }
 
 TEST_CASE("while a directory has a fixed time, everything in it shows that one") {

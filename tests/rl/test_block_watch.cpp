@@ -192,7 +192,8 @@ rl::training watched_training(std::int64_t steps, const at::Tensor& rate_factors
         .adamw = {.rate_factors = rate_factors},
         .interval = 4,
         .initial_noise_multiplier = 1,
-        .watched = privacy::sanitizer_config{.segments = two_groups, .how = allocation::shares}};
+        .watches = true,
+        .noised = privacy::sanitizer_config{.segments = two_groups, .how = allocation::shares}};
     return {plan, std::move(method), at::ones({5})};
 }
 
@@ -231,7 +232,7 @@ TEST_CASE("an optimizer that asks for the noise is told that of the mean gradien
                                        .interval = 4,
                                        .initial_noise_multiplier = 1,
                                        .expected_batch = 4,
-                                       .told = privacy::sanitizer_config{.segments = two_groups}};
+                                       .noised = privacy::sanitizer_config{.segments = two_groups}};
         rl::training run(plan, privacy::make_method(how), at::zeros({5}));
         run.apply(make_release(1, row({3, 0, 0, 0, 4})));  // moves by −0.01 where it is not zero
         run.apply(make_release(2, row({-0.25, 1, 1, 1, -0.5})));
