@@ -30,6 +30,7 @@ void add_prepare(CLI::App& program, action& chosen);
 void add_sign_policy(CLI::App& program, action& chosen);
 void add_pretrain(CLI::App& program, action& chosen);
 void add_protocol(CLI::App& program, action& chosen);
+void add_suite(CLI::App& program, action& chosen);
 void add_tokenize(CLI::App& program, action& chosen);
 void add_generate(CLI::App& program, action& chosen);
 void add_synthesize(CLI::App& program, action& chosen);
@@ -80,6 +81,8 @@ inline constexpr std::array torch_commands{
                   torch_program::research},
     torch_command{"sign-policy", "Sign a prepared policy, for runs that demand it (rl.signer)"},
     torch_command{"pretrain", "Make a tiny public GPT-2 base from synthetic prose, as in config/tiny-gpt2",
+                  torch_program::research},
+    torch_command{"suite", "Run arms on many beds, as a file says that was written down beforehand",
                   torch_program::research},
     torch_command{"tokenize", "Turn lines on standard input into JSON arrays of token ids"},
     torch_command{"generate", "Continue a text with a model, with an adapter or without"},

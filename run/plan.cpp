@@ -385,6 +385,13 @@ run_plan plan_without_reading(const config::run_config& config) {
     return plan_run(resolve(config, *reading.declared_population, model), model, choose_layout(reading, model));
 }
 
+double compute_epsilon_of_one(const config::run_config& config, const run_plan& plan) {
+    auto phases = plan.committed;
+    for (auto& each : phases) each.steps /= plan.runs;
+    const double padding = plan.padded ? plan.padded->delta : 0;
+    return privacy::make_accountant(config.privacy.accountant)->epsilon(phases, plan.delta - padding);
+}
+
 run_plan::private_counts count_data(const run_data& data) {
     return {.units = std::ssize(data.train),
             .records = data.records,

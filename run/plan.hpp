@@ -117,6 +117,9 @@ run_plan plan_run(const config::run_spec& spec, const models::model_config& mode
 /// The plan for a declared N, of the model's description alone: neither data nor weights are read. Errors: as plan_run.
 run_plan plan_without_reading(const config::run_config& config);
 
+/// What one of its `runs` is worth by itself, under the configuration's accountant: ε.
+double compute_epsilon_of_one(const config::run_config& config, const run_plan& plan);
+
 /// What was read of the data, for plan.counts.
 run_plan::private_counts count_data(const run_data& data);
 

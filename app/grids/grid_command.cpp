@@ -61,11 +61,8 @@ std::unique_ptr<monitor::http_server> show_dashboard(const monitor::http_options
     return out;
 }
 
-namespace {
-
-/// For a shell: each word quoted where it needs it.
-std::string command_line(const grid_options& given, const std::filesystem::path& out,
-                         const std::vector<std::string>& command) {
+std::string make_command_line(const grid_options& given, const std::filesystem::path& out,
+                              const std::vector<std::string>& command) {
     std::vector<std::string> all = {"rldp"};
     all.insert(all.end(), command.begin(), command.end());
     for (const auto& text : given.set) all.insert(all.end(), {"--set", text});
@@ -78,26 +75,8 @@ std::string command_line(const grid_options& given, const std::filesystem::path&
     return line;
 }
 
-/// The exit status, after saying how to go on.
-int find_status(const eval::experiment_outcome& came, const std::filesystem::path& out, const std::string& command) {
-    if (!came.finished) {
-        say(stderr, "rldp: interrupted; nothing is lost, go on with: {}\n", command);
-        return static_cast<int>(errc::interrupted);
-    }
-    const auto failed = std::count_if(came.own.begin(), came.own.end(), [&](const auto& one) {
-        const eval::cell_files files{out, one.id};
-        return eval::read_result(files).state != eval::cell_state::done || eval::read_history(files).failure;
-    });
-    if (failed == 0) return 0;
-    say(stderr, "rldp: {} cell{} failed or did not end (see {}); try again with: {}\n", failed, failed == 1 ? "" : "s",
-        eval::grid_directory{out}.owner_page().string(), command);
-    return static_cast<int>(errc::failed);
-}
-
-}  // namespace
-
-int run_experiment(const grid_options& given, const eval::experiment& what, const std::filesystem::path& out,
-                   const std::vector<std::string>& command) {
+eval::experiment_outcome carry_out(const grid_options& given, const eval::experiment& what,
+                                   const std::filesystem::path& out) {
     const eval::experiment_settings settings{.how = {.config = given.config,
                                                      .set = given.set,
                                                      .out = out,
@@ -114,16 +93,38 @@ int run_experiment(const grid_options& given, const eval::experiment& what, cons
     for (const auto& from : given.collect)
         say(stderr, "{}: {} cells collected\n", from, eval::collect(out, what.what, from));
     if (!what.warning.empty()) say(stderr, "{}\n", what.warning);
+    return eval::run_experiment(what, settings);
+}
 
-    const auto came = eval::run_experiment(what, settings);
-    const auto line = command_line(given, out, command);
+std::size_t count_failed(const eval::experiment_outcome& came, const std::filesystem::path& out) {
+    return static_cast<std::size_t>(std::count_if(came.own.begin(), came.own.end(), [&](const auto& one) {
+        const eval::cell_files files{out, one.id};
+        return eval::read_result(files).state != eval::cell_state::done || eval::read_history(files).failure;
+    }));
+}
+
+int find_status(bool finished, std::size_t failed, const std::filesystem::path& see, const std::string& command) {
+    if (!finished) {
+        say(stderr, "rldp: interrupted; nothing is lost, go on with: {}\n", command);
+        return static_cast<int>(errc::interrupted);
+    }
+    if (failed == 0) return 0;
+    say(stderr, "rldp: {} cell{} failed or did not end (see {}); try again with: {}\n", failed, failed == 1 ? "" : "s",
+        see.string(), command);
+    return static_cast<int>(errc::failed);
+}
+
+int run_experiment(const grid_options& given, const eval::experiment& what, const std::filesystem::path& out,
+                   const std::vector<std::string>& command) {
+    const auto came = carry_out(given, what, out);
+    const auto line = make_command_line(given, out, command);
     const auto files = what.report(came.cells, line);
     eval::write_files(out, what.what.kind, files, came.cells);
     say_text(given.json ? files.json : files.text);
+    const auto owner = eval::grid_directory{out}.owner_page();
     if (!given.json)
-        say("{}\nfor the owner of the data only: {}\n", (out / (what.what.kind + ".html")).string(),
-            eval::grid_directory{out}.owner_page().string());
-    return find_status(came, out, line);
+        say("{}\nfor the owner of the data only: {}\n", (out / (what.what.kind + ".html")).string(), owner.string());
+    return find_status(came.finished, count_failed(came, out), owner, line);
 }
 
 }  // namespace rldp::app

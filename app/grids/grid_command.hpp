@@ -38,10 +38,20 @@ std::filesystem::path find_directory(const grid_options& given, const std::files
 std::unique_ptr<monitor::http_server> show_dashboard(const monitor::http_options& how,
                                                      const std::filesystem::path& directory);
 
-/// Claims `out` for the experiment, takes over what --collect names, runs what is not done yet while a dashboard shows
-/// it, and writes and prints what the cells say. `command`: of the command line, what follows rldp, but for the shared
-/// options, so that it can be given again. Answers the exit status, after saying on standard error how to go on: 0
-/// where each of this invocation's cells is done and, where attacks were asked for, attacked.
+/// For a shell, so that it can be given again; `command` is what follows rldp but for the shared options.
+std::string make_command_line(const grid_options& given, const std::filesystem::path& out,
+                              const std::vector<std::string>& command);
+
+/// Claims `out` for the experiment, takes over what --collect names, and runs what is not done yet while a dashboard
+/// shows it.
+eval::experiment_outcome carry_out(const grid_options& given, const eval::experiment& what,
+                                   const std::filesystem::path& out);
+/// Of this invocation's cells, those that are not done or, where attacks were asked for, not attacked.
+std::size_t count_failed(const eval::experiment_outcome& came, const std::filesystem::path& out);
+/// The exit status, after saying on standard error how to go on; `see` is where failures are told.
+int find_status(bool finished, std::size_t failed, const std::filesystem::path& see, const std::string& command);
+
+/// All of that, and writes and prints what the cells say. Answers the exit status: 0 where none failed.
 int run_experiment(const grid_options& given, const eval::experiment& what, const std::filesystem::path& out,
                    const std::vector<std::string>& command);
 

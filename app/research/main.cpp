@@ -3,5 +3,5 @@
 
 int main(int argc, char** argv) {
     using namespace rldp::app;
-    return command_line(argc, argv, {add_prepare, add_pretrain, add_protocol});
+    return command_line(argc, argv, {add_prepare, add_pretrain, add_protocol, add_suite});
 }

@@ -19,7 +19,6 @@
 #include "eval/experiments/tune.hpp"
 #include "models/weights.hpp"
 #include "monitor/terminal/live_line.hpp"
-#include "privacy/accounting/accountant.hpp"
 #include "privacy/spending/account.hpp"
 #include "run/artifacts/run_directory.hpp"
 #include "run/memory.hpp"
@@ -112,13 +111,6 @@ bool same_price(const actors::run_plan& a, const actors::run_plan& b) {
            a.bands == b.bands && a.rounding_margin == b.rounding_margin;
 }
 
-double price_one(const config::run_config& config, const actors::run_plan& plan) {
-    auto phases = plan.committed;
-    for (auto& each : phases) each.steps /= plan.runs;
-    const double padding = plan.padded ? plan.padded->delta : 0;
-    return privacy::make_accountant(config.privacy.accountant)->epsilon(phases, plan.delta - padding);
-}
-
 eval::tune_price price_of(const tune_arguments& given, const eval::tune_plan& plan, std::int64_t population) {
     const auto again = [&](std::vector<std::string> overrides) {
         return plan_again(given, std::move(overrides), population);
@@ -141,7 +133,7 @@ eval::tune_price price_of(const tune_arguments& given, const eval::tune_plan& pl
             .alone = single.noise_multiplier,
             .look_noise_multiplier = first.looks.noise_multiplier,
             .look_alone = single.looks.noise_multiplier,
-            .epsilon_of_one = price_one(load_with(given, plan.trials.front().overrides), first)};
+            .epsilon_of_one = actors::compute_epsilon_of_one(load_with(given, plan.trials.front().overrides), first)};
 }
 
 void check_place(const tune_arguments& given, const std::filesystem::path& out) {

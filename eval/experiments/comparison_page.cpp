@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -15,20 +14,8 @@ namespace {
 using of_line = std::function<std::optional<double>(const metrics_line&)>;
 using cells_of_grid = std::vector<const measured*>;
 
-// Mid tones, as the run report's: legible on white, on black and, by their order, in grey.
-constexpr std::array palette = {"#8a93a0", "#2f7ed8", "#4f9d4f", "#b07aa1", "#17a2a2", "#8c6bb1", "#c98a00",
-                                "#7a8f2a", "#e377a2", "#b03060", "#a0785a", "#d43f3a", "#d9822b", "#5b6ee1",
-                                "#3c8d6e", "#c2549d", "#9a7d0a", "#00798c", "#b5654a", "#70798a"};
-
 mark choose_mark(role part) {
     return part == role::baseline || part == role::ours ? mark::marked_line : mark::marked_dashed;
-}
-
-// Ids are letters only.
-std::string letter(std::size_t number) {
-    std::string out;
-    for (; number >= 26; number /= 26) out += static_cast<char>('a' + number % 26);
-    return out + static_cast<char>('a' + number);
 }
 
 // One line per method over the steps, at one ε.
@@ -111,7 +98,7 @@ std::optional<double> mean_radius(const metrics_line& line) {
 std::string find_colour(const std::string& method) {
     const auto& all = compared_methods();
     const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == method; });
-    return palette[static_cast<std::size_t>(found - all.begin()) % palette.size()];
+    return nth_colour(static_cast<std::size_t>(found - all.begin()));
 }
 
 curve mean_over_seeds(const cells_of_grid& cells, const of_line& value) {
@@ -134,7 +121,7 @@ std::vector<captioned> utility_figures(const compare_plan& plan, const compariso
     std::vector<captioned> out = {against_epsilon(plan, numbers, prefix)};
     for (std::size_t i = 0; i < plan.epsilons.size(); ++i) {
         const auto epsilon = plan.epsilons[i];
-        figure drawing{prefix + "curve" + letter(i),
+        figure drawing{prefix + "curve" + nth_letter(i),
                        fmt::format("Held-out perplexity at ε = {}", epsilon),
                        "step",
                        "perplexity per token",
@@ -153,7 +140,7 @@ std::vector<captioned> trace_figures(const compare_plan& plan, const cells_of_gr
     std::vector<captioned> out;
     for (std::size_t i = 0; i < plan.epsilons.size(); ++i) {
         const auto epsilon = plan.epsilons[i];
-        figure radii{"radius" + letter(i),
+        figure radii{"radius" + nth_letter(i),
                      fmt::format("Mean clip radius at ε = {}", epsilon),
                      "step",
                      "clip radius",
@@ -163,7 +150,7 @@ std::vector<captioned> trace_figures(const compare_plan& plan, const cells_of_gr
                      false};
         out.push_back(over_steps(plan, cells, epsilon, std::move(radii), mean_radius, true));
         out.back().caption = "Mean over adapters and seeds. A method without radii has no line.";
-        figure noise{"noise" + letter(i),
+        figure noise{"noise" + nth_letter(i),
                      fmt::format("Noise multiplier at ε = {}", epsilon),
                      "step",
                      "noise multiplier z",

@@ -24,6 +24,13 @@ experiment_outcome run_experiment(const experiment& what, const experiment_setti
     return out;
 }
 
+std::vector<measured> read_cells(const experiment& what, const std::filesystem::path& out) {
+    std::vector<measured> all;
+    for (const auto& find_cells : what.stages)
+        for (const auto& one : find_cells(all)) all.push_back({one, read_result({out, one.id})});
+    return all;
+}
+
 void write_files(const std::filesystem::path& out, const std::string& kind, const report_files& files,
                  const std::vector<measured>& cells) {
     write_file(out / (kind + ".json"), files.json);

@@ -46,6 +46,9 @@ struct experiment_outcome {
 /// attacked: they are on data that are nobody's, or public. Errors: as run_cells.
 experiment_outcome run_experiment(const experiment& what, const experiment_settings& settings);
 
+/// What `out` holds of its cells, of all stages; nothing is run.
+std::vector<measured> read_cells(const experiment& what, const std::filesystem::path& out);
+
 /// Replaces KIND.json, KIND.csv and KIND.html in `out`, and the owner's page of these cells.
 void write_files(const std::filesystem::path& out, const std::string& kind, const report_files& files,
                  const std::vector<measured>& cells);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -148,6 +149,19 @@ std::optional<std::string> draw(const figure& what) try {
     return inlined(svg.str(), what);
 } catch (const storage_error&) {
     return std::nullopt;
+}
+
+std::string nth_colour(std::size_t number) {
+    constexpr std::array all = {"#8a93a0", "#2f7ed8", "#4f9d4f", "#b07aa1", "#17a2a2", "#8c6bb1", "#c98a00",
+                                "#7a8f2a", "#e377a2", "#b03060", "#a0785a", "#d43f3a", "#d9822b", "#5b6ee1",
+                                "#3c8d6e", "#c2549d", "#9a7d0a", "#00798c", "#b5654a", "#70798a"};
+    return all[number % all.size()];
+}
+
+std::string nth_letter(std::size_t number) {
+    std::string out;
+    for (; number >= 26; number /= 26) out += static_cast<char>('a' + number % 26);
+    return out + static_cast<char>('a' + number);
 }
 
 curve changes(const curve& points) {

@@ -49,6 +49,10 @@ curve thinned(const curve& points, std::size_t most);
 bool spans_decades(const std::vector<series>& lines);
 /// A series without points would be a gnuplot error.
 void drop_empty(std::vector<series>& lines);
+/// #rrggbb, from twenty in turn, legible on white, on black and, by their order, in grey.
+std::string nth_colour(std::size_t number);
+/// a, b, …, z, ab, …: for ids, which are letters only.
+std::string nth_letter(std::size_t number);
 
 // The report's figures. Which ones it shows, and what each of them says.
 

@@ -164,3 +164,41 @@ TEST_CASE("a plan divides a budget of work, and says what noise that takes", "[f
         CHECK(refused.err.find('\n') + 1 == refused.err.size());
     }
 }
+
+TEST_CASE("a suite of two beds is done by two machines, and collected on one", "[full]") {
+    const study s;
+    const json bed = {{"base", "base.json"}, {"measure", "perplexity"}};
+    rldp::write_file(
+        s.scratch / "suite.json",
+        json{{"ours", "rldp"},
+             {"control", "static"},
+             {"set", {{"privacy.population", 150}}},
+             {"arms",
+              {{"static", {{"set", {{"method.name", "static"}}}}},
+               {"rldp", json::object()},
+               {"tried", {{"set", {{"method.name", "static"}}}, {"trials", {{"train.lr", {0.001, 0.01}}}}}}}},
+             {"parts", {{"all", {{"seeds", {0, 1}}, {"beds", {{"one", bed}, {"other", bed}}}}}}}}
+            .dump());
+    const auto call = [&](const std::string& more) {
+        return rldp_says("suite --quiet --json " + s.at("suite.json") + " " + more, s.scratch / ".");
+    };
+    const auto first = s.at("first"), second = s.at("second");
+    CHECK(call("--shard 2/2 --out " + second).status == 0);
+    const auto half = call("--bed one --shard 1/2 --out " + first);
+    INFO(half.err);
+    CHECK(half.status == 0);
+    const auto beds = json::parse(half.out).at("parts").at(0).at("beds");
+    CHECK(beds.at(0).at("arms").at("tried").at("ends").size() == 1);
+    CHECK(beds.at(1).at("arms").at("rldp").at("ends").empty());
+
+    const auto whole = call("--collect " + second + " --out " + first);
+    INFO(whole.err);
+    REQUIRE(whole.status == 0);
+    const auto part = json::parse(whole.out).at("parts").at(0);
+    for (const auto& one : part.at("beds"))
+        for (const auto& [arm, came] : one.at("arms").items()) CHECK(came.at("ends").size() == 2);
+    CHECK(part.at("comparisons").size() == 2);
+    CHECK(json::parse(rldp::read_file(first + "/suite.json")) == json::parse(whole.out));
+    CHECK(has(rldp::read_file(first + "/suite.csv"), "one/tried-seed0-setting"));
+    CHECK(has(call("--bed none --out " + first).err, "--bed none: the suite has no such bed"));
+}

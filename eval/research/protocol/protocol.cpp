@@ -36,15 +36,6 @@ std::string parse_key(const std::string& override_text) {
     return override_text.substr(0, override_text.find('='));
 }
 
-measure measure_named(const file_parts& from, const std::string& name) {
-    for (const auto* known : {"perplexity", "value_nats", "bits_per_byte"})
-        if (name == known) return {name, better::lower};
-    for (const auto* known : {"auc", "accuracy"})
-        if (name == known) return {name, better::higher};
-    from.refuse_at("measure",
-                   fmt::format("\"{}\" is unknown; use perplexity, value_nats, bits_per_byte, auc or accuracy", name));
-}
-
 void refuse_shared(const file_parts& from, const std::string& key, const std::string& where) {
     if (is_shared(key)) from.refuse_at(where, key + " is the same for all arms; it belongs into the base");
 }
@@ -124,6 +115,22 @@ void refuse_tuned_twice(const file_parts& from, const protocol& read, const std:
 
 }  // namespace
 
+std::optional<measure> find_measure(std::string_view name) {
+    for (const auto* known : {"perplexity", "value_nats", "bits_per_byte"})
+        if (name == known) return measure{known, better::lower};
+    for (const auto* known : {"auc", "accuracy"})
+        if (name == known) return measure{known, better::higher};
+    return std::nullopt;
+}
+
+std::optional<measure::final_value> measure::find_final(const cell_result& result) const {
+    if (result.state != cell_state::done || !result.summary) return std::nullopt;
+    const auto end = of(*result.summary), at_first = before(*result.summary);
+    if (end && std::isfinite(*end)) return final_value{*end, false};
+    if (at_first && std::isfinite(*at_first)) return final_value{*at_first, true};
+    return std::nullopt;
+}
+
 std::optional<double> measure::of(const run_summary& done) const {
     if (name == "perplexity") return done.perplexity_after;
     if (name == "value_nats") return done.value_nats_after;
@@ -159,7 +166,10 @@ protocol read_protocol(const std::filesystem::path& file) {
     protocol out;
     out.sentence = from.get<std::string>(whole, "", "about", "");
     out.base = (file.parent_path() / from.get<std::string>(whole, "", "base")).lexically_normal();
-    out.compared = measure_named(from, from.get<std::string>(whole, "", "measure"));
+    const auto compared = from.get<std::string>(whole, "", "measure");
+    if (!find_measure(compared))
+        from.refuse_at("measure", fmt::format("\"{}\" is unknown; use {}", compared, measure_names));
+    out.compared = *find_measure(compared);
     out.epsilons = from.distinct<double>(whole, "", "epsilons");
     out.seeds = from.distinct<std::int64_t>(whole, "", "seeds");
     std::vector<axis> axes;

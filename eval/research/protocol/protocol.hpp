@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "eval/experiments/arms.hpp"
@@ -28,7 +29,17 @@ struct measure {
     /// Over the run, as far as the run log has it: perplexity and value_nats, else nothing.
     std::optional<double> of(const metrics_line& line) const;
     bool prefers(double one, double other) const { return which == better::lower ? one < other : one > other; }
+
+    struct final_value {
+        double value;
+        bool diverged;
+    };
+    /// Of a cell that is done. Where its run ended in no finite number, its user keeps the model that it began with.
+    std::optional<final_value> find_final(const cell_result& result) const;
 };
+/// Nothing for a name that is none of `measure_names`.
+std::optional<measure> find_measure(std::string_view name);
+inline constexpr std::string_view measure_names = "perplexity, value_nats, bits_per_byte, auc or accuracy";
 
 struct protocol {
     std::string sentence;        ///< what it is about

@@ -16,27 +16,13 @@ bool is_test_of(const measured& one, const std::string& arm, double epsilon) {
     return !one.where.trial && one.where.arm == arm && one.where.epsilon == epsilon;
 }
 
-struct final_value {
-    double value;
-    bool diverged;
-};
-
-/// Where a run ends in no finite number, its user keeps the model that it began with.
-std::optional<final_value> find_final(const cell_result& result, const measure& compared) {
-    if (result.state != cell_state::done || !result.summary) return std::nullopt;
-    const auto end = compared.of(*result.summary), before = compared.before(*result.summary);
-    if (end && std::isfinite(*end)) return final_value{*end, false};
-    if (before && std::isfinite(*before)) return final_value{*before, true};
-    return std::nullopt;
-}
-
 using by_seed = std::map<std::int64_t, const measured*>;
 
 /// The test's cells of an arm that have a final value.
 by_seed ended_cells(const protocol_report& report, const std::string& arm, double epsilon) {
     by_seed out;
     for (const auto& one : report.cells)
-        if (is_test_of(one, arm, epsilon) && find_final(one.result, report.plan.how.compared))
+        if (is_test_of(one, arm, epsilon) && report.plan.how.compared.find_final(one.result))
             out[*one.where.seed] = &one;
     return out;
 }
@@ -54,7 +40,7 @@ arm_result make_arm_result(const protocol_report& report, tuned_arm tuned) {
     for (const auto& one : report.cells) {
         if (!is_test_of(one, out.tuned.arm, out.tuned.epsilon)) continue;
         out.failed += one.result.state == cell_state::failed ? 1 : 0;
-        const auto end = find_final(one.result, report.plan.how.compared);
+        const auto end = report.plan.how.compared.find_final(one.result);
         if (!end) continue;
         values.push_back(end->value);
         out.diverged += end->diverged ? 1 : 0;
@@ -75,8 +61,8 @@ std::vector<duel> duels_at(const protocol_report& report, double epsilon) {
         for (const auto& [seed, cell] : mine) {
             const auto pair = theirs.find(seed);
             if (pair == theirs.end()) continue;
-            ours_end.push_back(find_final(cell->result, how.compared)->value);
-            theirs_end.push_back(find_final(pair->second->result, how.compared)->value);
+            ours_end.push_back(how.compared.find_final(cell->result)->value);
+            theirs_end.push_back(how.compared.find_final(pair->second->result)->value);
         }
         if (ours_end.empty()) continue;
         out.push_back(

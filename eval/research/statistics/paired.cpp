@@ -144,6 +144,20 @@ double paired_permutation(const std::vector<double>& differences, std::uint64_t 
     return std::ldexp(far, -static_cast<int>(parts.size()));
 }
 
+double wilcoxon(const std::vector<double>& differences, std::uint64_t seed) {
+    check_finite("difference", differences);
+    auto rising = differences;
+    std::erase(rising, 0.0);
+    std::sort(rising.begin(), rising.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
+    std::vector<double> ranks(rising.size());
+    for (std::size_t first = 0, last = 0; first < rising.size(); first = last) {
+        while (last < rising.size() && std::abs(rising[last]) == std::abs(rising[first])) ++last;
+        const double mean = static_cast<double>(first + last + 1) / 2;
+        for (std::size_t i = first; i < last; ++i) ranks[i] = std::copysign(mean, rising[i]);
+    }
+    return paired_permutation(ranks, seed);
+}
+
 std::vector<double> holm(const std::vector<double>& p_values) {
     for (const double p : p_values) require(p >= 0 && p <= 1, fmt::format("a p-value is {}, not in [0, 1]", p));
     std::vector<std::size_t> rising(p_values.size());

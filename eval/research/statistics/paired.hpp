@@ -47,6 +47,11 @@ constexpr std::size_t drawn_patterns = 99'999;
 /// With fewer than six differences p can't fall to 0.05. Errors: bad_input for a difference that is infinite or NaN.
 double paired_permutation(const std::vector<double>& differences, std::uint64_t seed);
 
+/// Two-sided p-value of the signed-rank test (Wilcoxon 1945, "Individual Comparisons by Ranking Methods"): the test
+/// above on the ranks of the differences' sizes, with their signs. So one difference that is huge counts as the largest
+/// and no more. Differences of 0 are left out, equal sizes share their mean rank. Errors: as paired_permutation.
+double wilcoxon(const std::vector<double>& differences, std::uint64_t seed);
+
 // Several tests at once. Holm (1979), "A Simple Sequentially Rejective Multiple Test Procedure".
 
 /// Adjusted p-values in the order of `p_values`. To reject those at most α keeps the probability of any false rejection

@@ -95,3 +95,17 @@ TEST_CASE("differences that are no numbers are refused") {
     CHECK(refusal([] { compute_p({1, NAN}); }) == "difference 1 is nan, no finite number");
     CHECK(refusal([] { compute_p({-INFINITY}); }) == "difference 0 is -inf, no finite number");
 }
+
+TEST_CASE("signed ranks are what scipy's are, and one huge difference is the largest and no more") {
+    // scipy 1.18, wilcoxon(mode="exact"); the fourth, which it has no exact value for, by enumeration in Python.
+    CHECK(wilcoxon({0.31, 0.12, 0.08, -0.05, 0.22, 0.17}, 1) == 0.0625);
+    CHECK(wilcoxon({-0.42, 0.13, -0.77, -0.25, 0.31, -0.58, -0.09, -0.66}, 1) == 0.109375);
+    const std::vector<double> twelve = {3, -1, 4, -1.5, 9, -2.6, 5.3, 5.8, 9.7, -9.3, 2.38, 4.6};
+    CHECK(wilcoxon(twelve, 1) == 0.10986328125);
+    CHECK(wilcoxon({1, 2, 2, -2, 0, 3, 3, -4, 5.5, 6, 7}, 1) == 84 / 1024.0);
+    auto huge = twelve;
+    huge[8] = 1e12;
+    CHECK(wilcoxon(huge, 1) == wilcoxon(twelve, 1));
+    CHECK(wilcoxon({}, 1) == 1);
+    CHECK(wilcoxon({0, 0}, 1) == 1);
+}
