@@ -46,7 +46,7 @@ rows duel_rows(const part_result& part) {
     return out;
 }
 
-/// A bed's row: what all began with, then each arm's end.
+/// A bed's row: what arms began with, then each one's end.
 rows bed_rows(const part_result& part) {
     rows out;
     for (const auto& one : part.beds) {
@@ -77,27 +77,29 @@ std::string progress_words(const part_result& part) {
 std::vector<std::string> list_sentences(const suite_report& report) {
     std::vector<std::string> out = {
         "Regret is how far an arm's mean end over seeds is from the best arm's on that bed, where what the best arm "
-        "gained on the model that all began with is 1.",
+        "gained over its steps is 1: before them is the mean over all tests.",
         fmt::format("A gain is a difference of regrets, above 0 where {} is better. p is of Wilcoxon's signed ranks "
                     "over beds, two-sided, adjusted over the other arms of a part (Holm). Up to 0.05 it is a win or a "
                     "loss, else a tie, which is no proof of equality. It is given once all beds of the part are done.",
                     report.how.ours),
-        fmt::format("{} less {} is what the one has that the other lacks.", report.how.ours, report.how.control),
+        fmt::format("The gain against {} is what {} has that it lacks.", report.how.control, report.how.ours),
         "Intervals are a bootstrap over beds (BCa), not adjusted for the number of arms; of few beds they are too "
         "short.",
         "All cells of a bed share one split, and those of one seed the initial adapters. Held-out numbers are raw "
         "information about evaluation units, outside of every contract."};
+    std::map<std::string, std::vector<std::string>> worth;  // by arm that pays for trials
     for (const auto& part : report.parts)
         for (const auto& bed : part.beds) {
             if (bed.complete && !bed.scores.front().regret)
                 out.push_back(fmt::format("On {} nobody gained anything: it has no regrets.", bed.plan.which.name));
             for (const auto& [arm, epsilon] : bed.plan.epsilon_of_one)
-                out.push_back(
-                    fmt::format("On {} each run of {} is worth ε = {:.3g}: so many share the budget. Its trials are "
-                                "chosen by exact "
-                                "held-out figures, which no user is told so well.",
-                                bed.plan.which.name, arm, epsilon));
+                worth[arm].push_back(fmt::format("{:.3g} on {}", epsilon, bed.plan.which.name));
         }
+    for (const auto& [arm, all] : worth)
+        out.push_back(fmt::format(
+            "{} pays for its trials: by itself each of its runs is worth ε = {}. Trials are chosen by exact held-out "
+            "figures, which no user is told so well.",
+            arm, fmt::join(all, ", ")));
     if (report.versions.size() > 1)
         out.push_back(fmt::format("Cells were run by several versions of rldp: {}.", fmt::join(report.versions, ", ")));
     return out;
@@ -160,22 +162,27 @@ captioned draw_regrets(const part_result& part, const std::string& id) {
     for (const auto& one : part.beds)
         if (one.scores.front().regret) known.push_back(&one);
     for (const auto* one : known) out.drawing.names.push_back(one->plan.which.name);
-    for (const auto& which : part.standings) {
-        curve points;
+    double most = 1;
+    for (const auto& which : part.standings)
         for (std::size_t i = 0; i < known.size(); ++i)
-            for (const auto& score : known[i]->scores)
-                if (score.arm == which.arm) points.emplace_back(static_cast<double>(i), *score.regret);
-        out.drawing.lines.push_back({which.arm, mark::dots, find_colour(part, which.arm), points});
-    }
-    drop_empty(out.drawing.lines);
+            for (const auto& score : known[i]->scores) {
+                if (score.arm != which.arm) continue;
+                most = std::max(most, *score.regret);
+                // A series of its own: there is nothing between two beds.
+                out.drawing.lines.push_back({i == 0 ? which.arm : "",
+                                             mark::marked_line,
+                                             find_colour(part, which.arm),
+                                             {{static_cast<double>(i), *score.regret}}});
+            }
+    out.drawing.y_range = {-0.05 * most, 1.05 * most};
     out.drawing.x_range = {-0.5, static_cast<double>(known.size()) - 0.5};
-    out.caption = "The best arm of a bed has 0, the model that all began with 1.";
+    out.caption = "The best arm of a bed has 0, what it began with 1.";
     return out;
 }
 
 captioned draw_curves(const part_result& part, const bed_result& bed, const std::string& id) {
     captioned out;
-    out.drawing = {id, bed.plan.which.name, "step", bed.plan.which.compared.name, {}, {}, {}, false};
+    out.drawing = {id, bed.plan.which.name, "step", bed.plan.which.drawn().name, {}, {}, {}, false};
     double last = 1;
     for (const auto& one : bed.scores) {
         if (!one.learned.empty()) last = std::max(last, one.learned.back().first);

@@ -27,17 +27,17 @@ bed_score score_arm(const bed_plan& plan, const arm& which, const std::vector<me
         ends.push_back(end->value);
     }
     out.end = compute_statistic(ends);
-    out.learned = mean_over_seeds(own, [&](const metrics_line& line) { return plan.which.compared.of(line); });
-    if (out.learned.empty()) out.learned = mean_over_seeds(own, [](const auto& line) { return line.eval_perplexity; });
+    out.learned = mean_over_seeds(own, [shown = plan.which.drawn()](const auto& line) { return shown.of(line); });
     return out;
 }
 
-/// Of the model that all began with.
+/// Mean over tests: a warm start's rate is an arm's own.
 double find_before(const bed_plan& plan, const std::vector<measured>& cells) {
+    std::vector<double> all;
     for (const auto& one : cells)
-        if (one.result.summary)
-            if (const auto value = plan.which.compared.before(*one.result.summary)) return *value;
-    return std::numeric_limits<double>::quiet_NaN();
+        if (!one.where.trial && one.result.summary)
+            if (const auto value = plan.which.compared.before(*one.result.summary)) all.push_back(*value);
+    return compute_statistic(all).mean.value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
 bool has_regrets(const bed_result& one) {

@@ -23,6 +23,9 @@ struct bed {
     std::filesystem::path base;    ///< its configuration, which says data, plan and ε
     measure compared;              ///< lower is better
     std::vector<std::string> set;  ///< on the base, before an arm's
+
+    /// What its learning curves show: run logs have no bits per byte.
+    measure drawn() const { return compared.name == "bits_per_byte" ? *find_measure("perplexity") : compared; }
 };
 
 /// Beds that are told together: verdicts are over them.
@@ -77,7 +80,7 @@ struct bed_score {
     std::map<std::int64_t, double> ends = {};  ///< by seed
     statistic end = {};                        ///< of them
     std::size_t diverged = 0, failed = 0;
-    curve learned = {};  ///< the measure, or perplexity where it has no curve, by step, mean over seeds
+    curve learned = {};  ///< bed::drawn() by step, mean over seeds
     /// How far its mean end is from the best arm's, where what the best arm gained is 1. Absent until all arms and
     /// seeds are done, and where nobody gained anything.
     std::optional<double> regret = {};
@@ -85,7 +88,7 @@ struct bed_score {
 
 struct bed_result {
     bed_plan plan;
-    double before = 0;                   ///< the measure of the model that all began with; NaN while nothing is done
+    double before = 0;  ///< the measure before the first step, mean over tests; NaN while nothing is done
     std::vector<bed_score> scores = {};  ///< in the arms' order
     std::vector<measured> cells = {};
     bool complete = false;

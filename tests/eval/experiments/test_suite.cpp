@@ -215,7 +215,7 @@ TEST_CASE("a suite's files say ends, regrets and how to go on") {
     const auto text = suite_text(report);
     CHECK(has(text, "small: 1 of 2 beds, 6 of 12 tests done"));
     CHECK(has(text, "wide: 1 of 1 beds, 2 of 2 tests done"));
-    CHECK(has(text, "each run of tried is worth ε = 1.25"));
+    CHECK(has(text, "by itself each of its runs is worth ε = 1.25 on claims, 1.25 on zitate"));
     const auto document = nlohmann::json::parse(suite_json(report));
     const auto& claims = document["parts"][0]["beds"][0];
     CHECK(claims["arms"]["policy"]["ends"]["1"] == 22);
