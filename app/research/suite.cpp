@@ -1,9 +1,11 @@
 // rldp-research suite: arms on many beds, as a file that was written down beforehand says.
 #include <fmt/format.h>
+#include <fmt/ranges.h>  // fmt::join
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "app/commands.hpp"
 #include "app/grids/grid_command.hpp"
@@ -23,13 +25,23 @@ struct suite_options {
     std::vector<std::string> beds;  ///< to run now; empty: all
 };
 
-/// So many runs share the bed's budget.
+/// So many runs share the bed's budget, whichever of its settings each has.
 double find_epsilon_of_one(const eval::bed& which, const eval::arm& arm) try {
     auto set = which.set;
     set.insert(set.end(), arm.set.begin(), arm.set.end());
     set.push_back(fmt::format("privacy.runs={}", eval::count_runs(arm)));
-    const auto config = eval::load_configuration(which.base, set);
-    return actors::compute_epsilon_of_one(config, actors::plan_without_reading(config));
+    std::optional<double> out;
+    for (const auto& setting : eval::list_settings(arm)) {
+        auto tried = set;
+        tried.insert(tried.end(), setting.begin(), setting.end());
+        const auto config = eval::load_configuration(which.base, tried);
+        const double worth = actors::compute_epsilon_of_one(config, actors::plan_without_reading(config));
+        if (out && worth != *out)
+            refuse(fmt::format("its trials cost differently: by itself {} is worth ε = {:.6g}, others {:.6g}",
+                               fmt::join(setting, " "), worth, *out));
+        out = worth;
+    }
+    return *out;
 } catch (const error& reason) {
     throw error(reason.code(), fmt::format("bed {}, arm {}: {}", which.name, arm.name, reason.what()));
 }
@@ -63,7 +75,9 @@ int run_suite(const suite_options& given) {
         for (const auto& which : part.beds) all.push_back(plan_bed(part, which));
     }
     const auto out = find_directory(given.how, given.file, "suite");
-    const auto line = make_command_line(given.how, out, {"suite", given.file});
+    std::vector<std::string> command = {"suite", given.file};
+    for (const auto& name : given.beds) command.insert(command.end(), {"--bed", name});
+    const auto line = make_command_line(given.how, out, command);
     bool finished = true;
     std::size_t failed = 0;
     std::vector<eval::part_result> parts;
@@ -84,6 +98,7 @@ int run_suite(const suite_options& given) {
             const auto came = carry_out(own, what, place);
             finished = came.finished;
             failed += count_failed(came, place);
+            eval::write_owner_page(place, came.cells);
             beds.push_back(eval::judge_bed(plan, came.cells));
         }
         parts.push_back(eval::judge_part(how, how.parts[i], std::move(beds)));
@@ -94,7 +109,7 @@ int run_suite(const suite_options& given) {
     write_file(out / "suite.html", eval::suite_html(report));
     say_text(given.how.json ? eval::suite_json(report) : eval::suite_text(report));
     if (!given.how.json) say("{}\n", (out / "suite.html").string());
-    return find_status(finished, failed, out, line);
+    return find_status(finished, failed, eval::grid_directory{out / "BED"}.owner_page(), line);
 }
 
 }  // namespace

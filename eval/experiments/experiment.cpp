@@ -31,14 +31,18 @@ std::vector<measured> read_cells(const experiment& what, const std::filesystem::
     return all;
 }
 
+void write_owner_page(const std::filesystem::path& out, const std::vector<measured>& cells) {
+    std::vector<cell> all;
+    for (const auto& one : cells) all.push_back(one.where);
+    write_owner_files(out, read_owned(out, all));
+}
+
 void write_files(const std::filesystem::path& out, const std::string& kind, const report_files& files,
                  const std::vector<measured>& cells) {
     write_file(out / (kind + ".json"), files.json);
     write_file(out / (kind + ".csv"), files.csv);
     write_file(out / (kind + ".html"), files.html);
-    std::vector<cell> all;
-    for (const auto& one : cells) all.push_back(one.where);
-    write_owner_files(out, read_owned(out, all));
+    write_owner_page(out, cells);
 }
 
 }  // namespace rldp::eval

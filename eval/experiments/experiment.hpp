@@ -49,6 +49,9 @@ experiment_outcome run_experiment(const experiment& what, const experiment_setti
 /// What `out` holds of its cells, of all stages; nothing is run.
 std::vector<measured> read_cells(const experiment& what, const std::filesystem::path& out);
 
+/// Replaces the owner's page of these cells.
+void write_owner_page(const std::filesystem::path& out, const std::vector<measured>& cells);
+
 /// Replaces KIND.json, KIND.csv and KIND.html in `out`, and the owner's page of these cells.
 void write_files(const std::filesystem::path& out, const std::string& kind, const report_files& files,
                  const std::vector<measured>& cells);

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "base/files.hpp"
 #include "base/json_reader.hpp"
 #include "config/schema.hpp"
+#include "eval/experiments/grid.hpp"
 
 namespace rldp::eval {
 
@@ -38,6 +41,17 @@ bool is_a(const nlohmann::ordered_json& value) {
 template <class Value>
 bool names_one_twice(const std::vector<Value>& values) {
     return std::set<Value>(values.begin(), values.end()).size() != values.size();
+}
+
+/// Keys that all arms of a comparison share, or it would not be methods that are compared: data, contract, model,
+/// evaluation. A name that ends in a dot or an underscore stands for all that begin so.
+inline bool is_shared(std::string_view key) {
+    constexpr std::array all = {"seed",     "device", "data.",    "eval.",       "audit.",
+                                "privacy.", "model.", "monitor.", "train.eval_", "noise.insecure_reproducible"};
+    return std::any_of(all.begin(), all.end(), [&](std::string_view one) {
+        const bool prefix = one.back() == '.' || one.back() == '_';
+        return prefix ? key.starts_with(one) : key == one;
+    });
 }
 
 /// Reads parts of the file, each by its path of keys.
@@ -98,6 +112,39 @@ class file_parts {
         const auto taken = config::rewrite(*known, value, folder());
         if (!taken) refuse_at(where, fmt::format("{} is {}; give {}", key, value.dump(), known->expectation));
         return taken->dump();
+    }
+
+    /// A name that directories can have.
+    void expect_name(const std::string& name, const std::string& where) const {
+        if (name.empty() || as_file_name(name) != name) refuse_at(where, "is no name of letters, digits, . _ + -");
+    }
+
+    /// [values], each as valid() takes it, of a key that `where` lists.
+    axis values_of(const std::string& key, const json& values, const std::string& where) const {
+        if (!values.is_array() || values.empty()) refuse_at(join_path(where, key), "must be a list of values");
+        axis out{key, {}};
+        for (const auto& value : values) out.values.push_back(valid(key, value, where));
+        return out;
+    }
+    /// {"dotted.key": [values]}, none twice, of keys in which arms may differ.
+    std::vector<axis> axes(const json& object, const std::string& where) const {
+        std::vector<axis> out;
+        if (!object.is_object()) refuse_at(where, "must be an object of configuration keys");
+        for (const auto& [key, values] : object.items()) {
+            out.push_back(values_of(key, values, where));
+            refuse_shared(key, where);
+            if (names_one_twice(out.back().values)) refuse_at(join_path(where, key), "names one twice");
+        }
+        return out;
+    }
+    void refuse_shared(const std::string& key, const std::string& where) const {
+        if (is_shared(key)) refuse_at(where, key + " is the same for all arms; it belongs into the base");
+    }
+    /// What an arm sets.
+    std::vector<std::string> arm_overrides(const json& object, const std::string& where) const {
+        auto out = overrides(object, where);
+        for (const auto& [key, value] : object.items()) refuse_shared(key, where);
+        return out;
     }
 
   private:

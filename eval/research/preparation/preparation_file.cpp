@@ -139,8 +139,7 @@ class preparation_reader {
 
     run_family family(const std::string& name, const json& object) const {
         const auto where = "runs.families." + name;
-        if (name.empty() || as_file_name(name) != name)
-            from_.refuse_at(where, "is no name of letters, digits, . _ + -");
+        from_.expect_name(name, where);
         from_.allow_only(object, where, {"base", "records", "template", "set", "draw"});
         run_family out{.name = name, .base = {}, .set = {}, .drawn = {}};
         if (object.contains("template")) {
@@ -162,11 +161,7 @@ class preparation_reader {
         if (object.contains("draw"))
             for (const auto& [key, values] : object["draw"].items()) {
                 refuse_own(key, where + ".draw");
-                if (!values.is_array() || values.empty())
-                    from_.refuse_at(fmt::format("{}.draw.{}", where, key), "must be a list of values");
-                axis one{key, {}};
-                for (const auto& value : values) one.values.push_back(from_.valid(key, value, where + ".draw"));
-                out.drawn.push_back(std::move(one));
+                out.drawn.push_back(from_.values_of(key, values, where + ".draw"));
             }
         return out;
     }

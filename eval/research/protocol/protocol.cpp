@@ -19,40 +19,8 @@ using json = nlohmann::ordered_json;  // arms are told in the file's order
 
 constexpr std::size_t most_combinations = 100'000;  // of one arm's axes
 
-/// Keys that all arms share, or it would not be methods that are compared: data, contract, model, evaluation. A name
-/// that ends in a dot or an underscore stands for all that begin so.
-constexpr std::string_view shared_keys[] = {
-    "seed",     "device", "data.",    "eval.",       "audit.",
-    "privacy.", "model.", "monitor.", "train.eval_", "noise.insecure_reproducible"};
-
-bool is_shared(std::string_view key) {
-    return std::any_of(std::begin(shared_keys), std::end(shared_keys), [&](std::string_view one) {
-        const bool prefix = one.back() == '.' || one.back() == '_';
-        return prefix ? key.starts_with(one) : key == one;
-    });
-}
-
 std::string parse_key(const std::string& override_text) {
     return override_text.substr(0, override_text.find('='));
-}
-
-void refuse_shared(const file_parts& from, const std::string& key, const std::string& where) {
-    if (is_shared(key)) from.refuse_at(where, key + " is the same for all arms; it belongs into the base");
-}
-
-std::vector<axis> read_axes(const file_parts& from, const json& object) {
-    std::vector<axis> out;
-    if (!object.is_object()) from.refuse_at("tuning.axes", "must be an object of configuration keys");
-    for (const auto& [key, values] : object.items()) {
-        const auto where = "tuning.axes." + key;
-        if (!values.is_array() || values.empty()) from.refuse_at(where, "must be a list of values");
-        axis one{key, {}};
-        for (const auto& value : values) one.values.push_back(from.valid(key, value, "tuning.axes"));
-        refuse_shared(from, key, "tuning.axes");
-        if (names_one_twice(one.values)) from.refuse_at(where, "names one twice");
-        out.push_back(std::move(one));
-    }
-    return out;
 }
 
 std::size_t count_combinations(const std::vector<axis>& axes) {
@@ -66,7 +34,7 @@ std::size_t count_combinations(const std::vector<axis>& axes) {
 
 arm read_arm(const file_parts& from, const std::string& name, const json& described, const std::vector<axis>& axes) {
     const auto where = "arms." + name;
-    if (name.empty() || as_file_name(name) != name) from.refuse_at(where, "is no name of letters, digits, . _ + -");
+    from.expect_name(name, where);
     from.allow_only(described, where, {"about", "set", "not_tuned"});
     arm out{name, from.get<std::string>(described, where, "about", ""), {}, axes};
     for (const auto& key : from.get<std::vector<std::string>>(described, where, "not_tuned", {}))
@@ -75,9 +43,8 @@ arm read_arm(const file_parts& from, const std::string& name, const json& descri
     if (count_combinations(out.tuned) > most_combinations)
         from.refuse_at("tuning.axes", fmt::format("have more than {} combinations", most_combinations));
     if (!described.contains("set")) return out;
-    out.set = from.overrides(described["set"], where + ".set");
+    out.set = from.arm_overrides(described["set"], where + ".set");
     for (const auto& text : out.set) {
-        refuse_shared(from, parse_key(text), where + ".set");
         if (std::any_of(out.tuned.begin(), out.tuned.end(),
                         [&](const axis& one) { return one.name == parse_key(text); }))
             from.refuse_at(where + ".set", parse_key(text) + " is tuned; name it under not_tuned to set it here");
@@ -175,7 +142,7 @@ protocol read_protocol(const std::filesystem::path& file) {
     std::vector<axis> axes;
     if (whole.contains("tuning")) {
         read_tuning(from, whole["tuning"], out);
-        axes = read_axes(from, from.get<json>(whole["tuning"], "tuning", "axes"));
+        axes = from.axes(from.get<json>(whole["tuning"], "tuning", "axes"), "tuning.axes");
         refuse_tuned_twice(from, out, axes);
     }
     out.arms = read_arms(from, from.get<json>(whole, "", "arms"), axes);

@@ -74,6 +74,19 @@ std::string progress_words(const part_result& part) {
     return fmt::format("{}: {} of {} beds, {} of {} tests done", part.name, part.complete, part.beds.size(), done, all);
 }
 
+std::vector<measured> list_cells(const suite_report& report) {
+    std::vector<measured> out;
+    for (const auto& part : report.parts)
+        for (const auto& bed : part.beds)
+            for (auto one : bed.cells) {
+                one.where.id = bed.plan.which.name + "/" + one.where.id;
+                one.where.at["part"] = part.name;
+                one.where.at["bed"] = bed.plan.which.name;
+                out.push_back(std::move(one));
+            }
+    return out;
+}
+
 std::vector<std::string> list_sentences(const suite_report& report) {
     std::vector<std::string> out = {
         "Regret is how far an arm's mean end over seeds is from the best arm's on that bed, where what the best arm "
@@ -90,7 +103,7 @@ std::vector<std::string> list_sentences(const suite_report& report) {
     std::map<std::string, std::vector<std::string>> worth;  // by arm that pays for trials
     for (const auto& part : report.parts)
         for (const auto& bed : part.beds) {
-            if (bed.complete && !bed.scores.front().regret)
+            if (bed.complete && !bed.has_regrets())
                 out.push_back(fmt::format("On {} nobody gained anything: it has no regrets.", bed.plan.which.name));
             for (const auto& [arm, epsilon] : bed.plan.epsilon_of_one)
                 worth[arm].push_back(fmt::format("{:.3g} on {}", epsilon, bed.plan.which.name));
@@ -100,6 +113,8 @@ std::vector<std::string> list_sentences(const suite_report& report) {
             "{} pays for its trials: by itself each of its runs is worth ε = {}. Trials are chosen by exact held-out "
             "figures, which no user is told so well.",
             arm, fmt::join(all, ", ")));
+    if (any_insecure(list_cells(report)))
+        out.emplace_back("noise.insecure_reproducible is on: NONE of these runs has any guarantee.");
     if (report.versions.size() > 1)
         out.push_back(fmt::format("Cells were run by several versions of rldp: {}.", fmt::join(report.versions, ", ")));
     return out;
@@ -137,7 +152,8 @@ json describe(const bed_result& one) {
                 {"measure", one.plan.which.compared.name},
                 {"before", json_number(one.before)},
                 {"configuration", one.plan.what.base},
-                {"epsilon_of_one_run", one.plan.epsilon_of_one}};
+                {"epsilon_of_one_run", one.plan.epsilon_of_one},
+                {"cost", to_json(sum_expense(one.cells))}};
     for (const auto& score : one.scores) {
         json ends = json::object();
         for (const auto& [seed, value] : score.ends) ends[std::to_string(seed)] = value;
@@ -160,7 +176,7 @@ captioned draw_regrets(const part_result& part, const std::string& id) {
     out.drawing = {id, "Regret by bed: " + part.name, "", "regret", {}, {}, {}, false};
     std::vector<const bed_result*> known;
     for (const auto& one : part.beds)
-        if (one.scores.front().regret) known.push_back(&one);
+        if (one.has_regrets()) known.push_back(&one);
     for (const auto* one : known) out.drawing.names.push_back(one->plan.which.name);
     double most = 1;
     for (const auto& which : part.standings)
@@ -216,19 +232,6 @@ std::string part_html(const part_result& part, std::size_t number) {
     return body + (all.empty() ? "" : figures(all, "suite.json"));
 }
 
-std::vector<measured> list_cells(const suite_report& report) {
-    std::vector<measured> out;
-    for (const auto& part : report.parts)
-        for (const auto& bed : part.beds)
-            for (auto one : bed.cells) {
-                one.where.id = bed.plan.which.name + "/" + one.where.id;
-                one.where.at["part"] = part.name;
-                one.where.at["bed"] = bed.plan.which.name;
-                out.push_back(std::move(one));
-            }
-    return out;
-}
-
 }  // namespace
 
 std::string suite_json(const suite_report& report) {
@@ -238,8 +241,7 @@ std::string suite_json(const suite_report& report) {
                 {"ours", report.how.ours},
                 {"control", report.how.control},
                 {"parts", json::array()},
-                {"versions", report.versions},
-                {"cost", to_json(report.cost)}};
+                {"versions", report.versions}};
     for (const auto& part : report.parts) {
         json one = {{"part", part.name},
                     {"about", part.sentence},

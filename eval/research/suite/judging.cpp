@@ -40,11 +40,6 @@ double find_before(const bed_plan& plan, const std::vector<measured>& cells) {
     return compute_statistic(all).mean.value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
-bool has_regrets(const bed_result& one) {
-    return std::all_of(one.scores.begin(), one.scores.end(),
-                       [](const auto& score) { return score.regret.has_value(); });
-}
-
 double find_regret(const bed_result& where, const std::string& arm) {
     return *std::find_if(where.scores.begin(), where.scores.end(), [&](const auto& one) {
                 return one.arm == arm;
@@ -108,7 +103,7 @@ part_result judge_part(const suite& how, const suite_part& part, std::vector<bed
     std::vector<const bed_result*> known;
     for (const auto& one : out.beds) {
         out.complete += one.complete ? 1 : 0;
-        if (one.complete && has_regrets(one)) known.push_back(&one);
+        if (one.has_regrets()) known.push_back(&one);
     }
     if (known.empty()) return out;
     for (const auto& which : part.arms) {
@@ -122,15 +117,11 @@ part_result judge_part(const suite& how, const suite_part& part, std::vector<bed
 }
 
 suite_report make_report(const suite& how, std::vector<part_result> parts, const std::string& command) {
-    suite_report out{how, std::move(parts), {}, {}, command};
-    std::vector<measured> all;
+    suite_report out{how, std::move(parts), {}, command};
     for (const auto& part : out.parts)
         for (const auto& bed : part.beds)
-            for (const auto& one : bed.cells) {
+            for (const auto& one : bed.cells)
                 if (one.result.summary) out.versions.insert(one.result.summary->version);
-                all.push_back(one);
-            }
-    out.cost = sum_expense(all);
     return out;
 }
 

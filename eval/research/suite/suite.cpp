@@ -21,21 +21,14 @@ bool names(const std::vector<Named>& all, const std::string& name) {
     return std::any_of(all.begin(), all.end(), [&](const Named& one) { return one.name == name; });
 }
 
-void refuse_unless_a_name(const file_parts& from, const std::string& where, const std::string& name) {
-    if (name.empty() || as_file_name(name) != name) from.refuse_at(where, "is no name of letters, digits, . _ + -");
-}
-
 std::vector<axis> read_trials(const file_parts& from, const json& object, const std::string& where) {
-    std::vector<axis> out;
-    if (!object.is_object() || object.empty()) from.refuse_at(where, "must be an object of configuration keys");
-    for (const auto& [key, values] : object.items()) {
-        if (!values.is_array() || values.empty()) from.refuse_at(where + "." + key, "must be a list of values");
-        axis one{key, {}};
-        for (const auto& value : values) one.values.push_back(from.valid(key, value, where));
-        if (names_one_twice(one.values)) from.refuse_at(where + "." + key, "names one twice");
-        out.push_back(std::move(one));
-    }
-    const auto trials = std::ssize(combine(out));
+    auto out = from.axes(object, where);
+    for (const auto& one : out)
+        if (!config::find_key(one.name)->tunable)
+            from.refuse_at(where, one.name +
+                                      " may change what a run costs or what it reads, and all runs that a budget "
+                                      "pays for are alike in that; rldp tune --help lists what can be tried");
+    const auto trials = out.empty() ? 0 : std::ssize(combine(out));
     if (trials < 2 || trials >= most_runs)
         from.refuse_at(where, fmt::format("are {} trials; a budget pays for 2 to {}", trials, most_runs - 1));
     return out;
@@ -46,10 +39,10 @@ std::vector<arm> read_arms(const file_parts& from, const json& object) {
     std::vector<arm> out;
     for (const auto& [name, described] : object.items()) {
         const auto where = "arms." + name;
-        refuse_unless_a_name(from, where, name);
+        from.expect_name(name, where);
         from.allow_only(described, where, {"about", "set", "trials"});
         auto& one = out.emplace_back(arm{name, from.get<std::string>(described, where, "about", ""), {}});
-        if (described.contains("set")) one.set = from.overrides(described["set"], where + ".set");
+        if (described.contains("set")) one.set = from.arm_overrides(described["set"], where + ".set");
         if (described.contains("trials")) one.tuned = read_trials(from, described["trials"], where + ".trials");
     }
     return out;
@@ -61,7 +54,7 @@ std::vector<bed> read_beds(const file_parts& from, const json& object, const std
     std::vector<bed> out;
     for (const auto& [name, described] : object.items()) {
         const auto here = where + "." + name;
-        refuse_unless_a_name(from, here, name);
+        from.expect_name(name, here);
         from.allow_only(described, here, {"base", "measure", "set"});
         const auto compared = from.get<std::string>(described, here, "measure");
         const auto found = find_measure(compared);
@@ -110,12 +103,6 @@ cell make_cell(const bed_plan& plan, const arm& which, std::int64_t seed, const 
     append(equal_footing(seed, false, plan.what.base));
     if (!which.tuned.empty()) all.push_back(fmt::format("privacy.epsilon={}", plan.epsilon_of_one.at(which.name)));
     append(setting);
-    return out;
-}
-
-std::vector<arm_setting> list_settings(const arm& which) {
-    std::vector<arm_setting> out;
-    for (const auto& one : combine(which.tuned)) out.push_back(one.overrides);
     return out;
 }
 
@@ -209,8 +196,14 @@ suite read_suite(const std::filesystem::path& file) {
     return out;
 }
 
+std::vector<arm_setting> list_settings(const arm& which) {
+    std::vector<arm_setting> out;
+    for (const auto& one : combine(which.tuned)) out.push_back(one.overrides);
+    return out;
+}
+
 std::int64_t count_runs(const arm& which) {
-    return which.tuned.empty() ? 1 : std::ssize(combine(which.tuned)) + 1;
+    return which.tuned.empty() ? 1 : std::ssize(list_settings(which)) + 1;
 }
 
 bed_plan plan_bed(const suite_part& part, const bed& which, std::map<std::string, double> epsilon_of_one,

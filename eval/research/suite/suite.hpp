@@ -42,7 +42,7 @@ struct suite {
     std::string ours, control;  ///< arms; ours less control is what ours has that the control lacks
 };
 
-/// A JSON object with "about", "seeds", "set" (on all beds), "arms" (name: {"about", "set", "trials": {key:
+/// A JSON object with "about", "set" (on all beds), "arms" (name: {"about", "set", "trials": {key:
 /// [values]}}), "ours", "control" and "parts" (name: {"about", "seeds", "arms": [name], "beds": {name: {"base",
 /// "measure", "set"}}}). Paths are relative to the file. Errors: bad_input naming file and key, as of read_protocol; a
 /// bed twice; a part without ours.
@@ -50,6 +50,8 @@ suite read_suite(const std::filesystem::path& file);
 
 // Cells of a bed.
 
+/// What an arm that pays for trials tries, as overrides.
+std::vector<arm_setting> list_settings(const arm& which);
 /// How many runs an arm's budget pays for: its trials and the last one.
 std::int64_t count_runs(const arm& which);
 
@@ -68,8 +70,9 @@ struct bed_plan {  // NOLINT(bugprone-exception-escape): moving a JSON of the gr
 bed_plan plan_bed(const suite_part& part, const bed& which, std::map<std::string, double> epsilon_of_one,
                   const resolver& resolve);
 
-/// Trials are on the bed's own records, each seed's own, and are chosen by what they lose exactly on held-out units,
-/// which no trial of a user's is told so well: it favours the arm.
+/// Without a report: what a bed says is told with the others' (make_report()). Trials are on the bed's own records,
+/// each seed's own, and are chosen by what they lose exactly on held-out units, which no trial of a user's is told so
+/// well: it favours the arm.
 experiment make_experiment(const bed_plan& plan);
 
 // What a suite found.
@@ -92,6 +95,9 @@ struct bed_result {
     std::vector<bed_score> scores = {};  ///< in the arms' order
     std::vector<measured> cells = {};
     bool complete = false;
+
+    /// All arms have one, or none.
+    bool has_regrets() const { return scores.front().regret.has_value(); }
 };
 bed_result judge_bed(const bed_plan& plan, std::vector<measured> cells);
 
@@ -126,7 +132,6 @@ struct suite_report {
     suite how;
     std::vector<part_result> parts;
     std::set<std::string> versions;  ///< of rldp that ran the cells
-    expense cost;
     std::string command;
 };
 suite_report make_report(const suite& how, std::vector<part_result> parts, const std::string& command);

@@ -16,6 +16,13 @@
 
 #include "tests/catch.hpp"
 
+/// `text` with its first `from` replaced, which must be there.
+inline std::string replace_first(std::string text, const std::string& from, const std::string& to) {
+    const auto place = text.find(from);
+    REQUIRE(place != std::string::npos);
+    return text.replace(place, from.size(), to);
+}
+
 /// A resolver without files: every override lands in the document.
 inline rldp::eval::resolver fake_resolver(const std::string& data = "/data/real.csv") {
     return [data](const std::vector<std::string>& overrides) {

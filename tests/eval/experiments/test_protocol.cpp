@@ -27,10 +27,7 @@ protocol read(const std::string& text) {
 }
 
 std::string with(const std::string& from, const std::string& to) {
-    auto text = written;
-    const auto place = text.find(from);
-    REQUIRE(place != std::string::npos);
-    return text.replace(place, from.size(), to);
+    return replace_first(written, from, to);
 }
 
 std::string refused(const std::string& from, const std::string& to) {

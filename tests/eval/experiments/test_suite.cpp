@@ -27,11 +27,7 @@ suite read_in(const std::string& text) {
 }
 
 std::string refused_in(const std::string& from, const std::string& to) {
-    auto text = suite_file;
-    const auto place = text.find(from);
-    REQUIRE(place != std::string::npos);
-    text.replace(place, from.size(), to);
-    return refusal([&] { read_in(text); });
+    return refusal([&] { read_in(replace_first(suite_file, from, to)); });
 }
 
 bed_plan plan_of(const suite& how, std::size_t part = 0, std::size_t bed = 0) {
@@ -93,6 +89,10 @@ TEST_CASE("a suite that can't be followed is refused by key") {
     CHECK(has(refused_in("\"seeds\": [0, 1]", "\"seeds\": []"), "parts.small.seeds: is empty"));
     CHECK(has(refused_in("\"base\": \"claims.json\", ", ""), "parts.small.beds.claims.base: is missing"));
     CHECK(has(refused_in("\"rl.state\": \"prepared\"", "\"rl.stat\": \"prepared\""), "rl.stat is no key"));
+    CHECK(has(refused_in("\"rl.state\": \"prepared\"", "\"privacy.epsilon\": 8"), "is the same for all arms"));
+    CHECK(has(refused_in("\"train.lr\": [0.01, 0.02]", "\"train.steps\": [10, 20]"),
+              "train.steps may change what a run costs"));
+    CHECK(has(refused_in("{\"train.lr\": [0.01, 0.02]}", "{}"), "are 0 trials"));
     CHECK(has(refused_in("\"about\": \"which", "\"why\": \"which"), "why: is unknown here"));
 }
 
@@ -117,11 +117,11 @@ TEST_CASE("each arm runs each seed, and one that tries settings pays for them fi
     CHECK(has_set(tests.at("policy-seed1"), "rl.state=\"prepared\""));
     CHECK(has_set(tests.at("policy-seed1"), "seed=1"));
     CHECK_FALSE(has_set(tests.at("policy-seed1"), "privacy.epsilon=1.25"));
-    std::map<std::int64_t, std::set<std::size_t>> shards;  // whose trials lie elsewhere could never go on
+    std::map<std::int64_t, std::set<std::size_t>> places;  // whose trials lie on another shard could never go on
     for (const auto& one : cells)
-        if (one.where.arm == "tried") shards[*one.where.seed].insert(one.where.number % 2);
-    for (const auto& [seed, of_seed] : shards) CHECK(of_seed.size() == 1);
-    CHECK(shards[0] != shards[1]);
+        if (one.where.arm == "tried") places[*one.where.seed].insert(one.where.number);
+    for (const auto& [seed, of_seed] : places) CHECK(of_seed.size() == 1);
+    CHECK(places[0] != places[1]);
 }
 
 TEST_CASE("a failed trial is not chosen, and nothing is while one can still end") {
@@ -190,6 +190,12 @@ TEST_CASE("verdicts are over beds, by signed ranks, and wait for the last bed") 
     CHECK(judged.standings.back().arm == "schedule");
     CHECK(judged.standings.back().worst_bed == "b7");
     CHECK(std::abs(judged.standings.back().worst - 8.0 / 80) < 1e-12);
+    // One bed where ours loses by more than it wins on any other is the largest rank and no more.
+    auto upset = results;
+    const auto last = plan_of(how, 0, 7);
+    upset.back() =
+        judge_bed(last, carry_out(last, {{"policy", {40, 40}}, {"schedule", {20, 20}}, {"tried", {20, 20}}}));
+    CHECK(judge_part(how, how.parts[0], upset).duels[0].seen.p == 50.0 / 256);
     results.back().complete = false;
     for (auto& one : results.back().scores) one.regret.reset();
     const auto waiting = judge_part(how, how.parts[0], results);
