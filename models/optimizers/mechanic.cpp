@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array betas = {0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999};
 // s_init. The paper's 1e-8 wants more steps to come up from than a private run has; of 3e-4 to 1e-2 this ended lowest
-// on made-up records (docs/methods.md).
+// on made-up records (research/methods.md).
 constexpr double first_scale = 3e-3;
 constexpr double decay = 1e-2;  // λ
 
