@@ -210,10 +210,11 @@ struct names<controller_action> {
 /// Whether a controller acts as it learned, or a control of an experiment stands in its place.
 enum class controller_mode {
     learned,
-    frozen,   ///< a published one acts and never learns; of a prepared one its schedule alone is left
-    random,   ///< a published one acts at random; of a prepared one the direction of each move is tossed: away from
-              ///< the last log rates, and of log shares
-    shuffled  ///< a prepared one sees adapters' features of a block drawn from those so far; a published one has none
+    frozen,    ///< a published one acts and never learns; of a prepared one its schedule alone is left
+    random,    ///< a published one acts at random; of a prepared one the direction of each move is tossed
+    shuffled,  ///< a prepared one sees what a block drawn from those so far showed, its score with either sign; a
+               ///< published one has none
+    deaf       ///< a prepared one sets the mean of what it set in its preparation by then; a published one has none
 };
 template <>
 struct names<controller_mode> {
@@ -221,7 +222,8 @@ struct names<controller_mode> {
     static constexpr named_value<controller_mode> rows[] = {{controller_mode::learned, "learned"},
                                                             {controller_mode::frozen, "frozen"},
                                                             {controller_mode::random, "random"},
-                                                            {controller_mode::shuffled, "shuffled"}};
+                                                            {controller_mode::shuffled, "shuffled"},
+                                                            {controller_mode::deaf, "deaf"}};
 };
 
 /// What the published controller's action on radii means: C = e^a, or C = median · e^a.

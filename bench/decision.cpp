@@ -18,11 +18,12 @@ using namespace rldp;
 
 void measure(const std::shared_ptr<const rl::prepared_policy>& policy, std::int64_t adapters, std::int64_t size) {
     const auto n = static_cast<std::size_t>(adapters);
-    rl::prepared_controller controller(policy, {.adapters = n,
-                                                .numbers = static_cast<double>(adapters * size),
-                                                .noise_multiplier = 0.7,
-                                                .batch = 64,
-                                                .epochs = 2});
+    rl::prepared_controller controller(
+        policy, {.plan = {.steps = 100,
+                          .noise = rl::compute_noise_level(0.7, static_cast<double>(adapters * size), 64),
+                          .adapters = n},
+                 .noise_multiplier = 0.7,
+                 .epochs = 2});
     rl::block_observation seen;
     seen.time = 0.5;
     seen.features.assign(n, {0.3, 0.1, 0.2, 0.01});

@@ -117,10 +117,10 @@ std::vector<choice> as_published(run_config& config, std::int64_t population) {
 /// A rate that falls to zero is as one over the square roots of steps and width, as measured over 30 to 240 steps, at
 /// widths of 64 to 256 and at 576, from where on it is as one over the width (Yang et al. 2021, "Tensor Programs V");
 /// adapters on queries and values alone bear twice as much, and so does noise in bands. One that stays is half of what
-/// 100 steps have (docs/choosing.md). One that a prepared policy moves, or that begins where public records have taught
-/// the adapter, was measured with queries and values alone. Two digits.
+/// 100 steps have (docs/choosing.md). One that begins where public records have taught the adapter was measured with
+/// queries and values alone. A prepared policy's schedule is a factor of it. Two digits.
 double rate_for(const run_config& config, std::int64_t steps, const adapted_model& model) {
-    const bool of_attention = resolve_choices(config).prepared || config.public_data.used_for(public_use::warm_start);
+    const bool of_attention = config.public_data.used_for(public_use::warm_start);
     const bool stays = resolve_choices(config).schedule == rate_shape::constant;
     constexpr double measured_steps = 60, at_measured = 0.014, staying = 0.005, widest = 576;
     constexpr std::int64_t least = 16, narrowest = 64;

@@ -161,8 +161,8 @@ void add_company(std::vector<key>& keys) {
     section(
         keys, "rl.", [](auto& c) -> auto& { return c.rl; })
         .add("state", &rl_section::state, any_of<controller_kind>(), "",
-             "Who steers. prepared: a policy that was prepared on made-up tasks sets learning rates and shares of the "
-             "noise by what the releases show of each adapter. schedule: nobody; the run is that of method static. "
+             "Who steers. prepared: a policy that was prepared on made-up tasks sets learning rates by what the "
+             "releases show. schedule: nobody; the run is that of method static. "
              "published: the publication's controller, which learns in the run from statistics that are paid for.",
              "chosen: prepared for runs such as the shipped policy has seen, else schedule; published where a key is "
              "given that a schedule has no use for, and under as_published")
@@ -176,12 +176,11 @@ void add_company(std::vector<key>& keys) {
         .add("actions", &rl_section::actions, any_of<controller_action>(), "",
              "What the controller sets; shares needs noise.allocation shares.")
         .tunable()
-        .add(
-            "policy", &rl_section::policy, any_of<controller_mode>(), "",
-            "learned improves while the run goes on, or is what preparation learned. Controls for experiments: frozen "
-            "stays as it was initialised, random draws every action from a standard normal; of a prepared policy, "
-            "frozen is its schedule alone, random tosses the direction of each of its moves, and shuffled shows it the "
-            "signs of a block drawn from those so far.")
+        .add("policy", &rl_section::policy, any_of<controller_mode>(), "",
+             "learned improves while the run goes on, or is what preparation learned. Controls for experiments: frozen "
+             "stays as it was initialised, random draws every action from a standard normal; of a prepared policy, "
+             "frozen is its schedule alone, random tosses the direction of each of its moves, shuffled shows it what a "
+             "block drawn from those so far showed, and deaf sets what it set in its preparation, on average, by then.")
         .add("online", &rl_section::online, yes_or_no{}, "",
              "What the prepared policy adds to its rule goes on learning in the run (SAC), while steps are made, from "
              "the loss on 64 public records after each block; needs public.path. An experiment.")

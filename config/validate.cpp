@@ -270,8 +270,9 @@ finding prepared(const run_config& config) {
     const auto& rl = config.rl;
     const bool chosen = resolve_choices(config).prepared;
     if (rl.signer && !rl.controller) return "rl.signer says who signed rl.controller, which is not there; leave it out";
-    if (!chosen && rl.policy == controller_mode::shuffled)
-        return R"(rl.policy "shuffled" is a control of prepared policies; give "random" or "frozen")";
+    if (!chosen && (rl.policy == controller_mode::shuffled || rl.policy == controller_mode::deaf))
+        return fmt::format(R"(rl.policy "{}" is a control of prepared policies; give "random" or "frozen")",
+                           name_of(rl.policy));
     if (rl.online && !chosen)
         return R"(rl.online lets a prepared policy learn, and this run has none; give rl.state "prepared", or leave it out)";
     if (rl.online && rl.policy != controller_mode::learned)
@@ -291,8 +292,9 @@ finding prepared(const run_config& config) {
             "leave it out",
             name_of(resolve_choices(config).policy));
     if (const auto divided = resolve_choices(config).allocation; divided != allocation::shares)
-        return fmt::format(R"(noise.allocation is "{}", but rl.state "prepared" sets shares; give "shares")",
-                           name_of(divided));
+        return fmt::format(
+            R"(noise.allocation is "{}", but rl.state "prepared" gives all adapters equal shares; give "shares")",
+            name_of(divided));
     if (const auto given = find_published_key(config))
         return fmt::format(R"({} is of rl.state "published"; leave it out)", *given);
     if (const auto given = find_schedule_key(config))

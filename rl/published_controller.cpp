@@ -94,7 +94,8 @@ bool contains(const std::vector<controller_action>& all, controller_action one) 
 
 void check(const controller_config& c) {
     require(!c.actions.empty(), "the controller has no action");
-    require(c.mode != controller_mode::shuffled, "the published controller sees no signs that could be shuffled");
+    require(c.mode != controller_mode::shuffled && c.mode != controller_mode::deaf,
+            "a control of prepared policies is none of the published controller's");
     require(c.groups > 0, "the controller has no adapter to act on");
     require(c.clip_min > 0 && c.clip_min <= c.clip_max && std::isfinite(c.clip_max),
             "clip.min and clip.max are no range of positive numbers");

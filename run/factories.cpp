@@ -118,9 +118,11 @@ void check_noise_left(const config::run_spec& spec, const models::model_config& 
 
 namespace {
 
-/// What remains of a prepared policy's schedules: its own, or where it did not pass its gate the best fixed one.
-const rl::schedule& choose_schedule(const rl::prepared_policy& policy) {
-    return policy.parts().passed ? policy.parts().fixed : policy.parts().best_fixed;
+/// What remains of a prepared policy's schedules, its own or, where it did not pass its gate, the best fixed one,
+/// settled for this plan.
+rl::rate_line choose_line(const config::run_spec& spec, const run_plan& plan) {
+    const auto& parts = plan.policy->parts();
+    return (parts.passed ? parts.fixed : parts.best_fixed).settle(describe_plan(spec, plan));
 }
 
 void check_signature(const rl::prepared_policy& policy, const std::string& path, const std::string& file) {
@@ -169,11 +171,6 @@ std::shared_ptr<const rl::prepared_policy> load_policy(const std::optional<std::
                                                                 : rl::prepared_policy::shipped());
     const auto& parts = out->parts();
     if (signer) check_signature(*out, path, *signer);
-    if (parts.probed)
-        refuse(
-            fmt::format("rl.controller: {} looks at the loss on public records, which runs don't show; name a policy "
-                        "that was prepared without",
-                        path));
     if (online && !parts.passed)
         refuse(fmt::format(
             "rl.online: {} did not pass its gate and steers nothing, so that nothing could be learned; name "
@@ -182,16 +179,21 @@ std::shared_ptr<const rl::prepared_policy> load_policy(const std::optional<std::
     return out;
 }
 
+rl::known_plan describe_plan(const config::run_spec& spec, const run_plan& plan) {
+    return {.steps = plan.steps,
+            .noise = rl::compute_noise_level(plan.noise_multiplier, static_cast<double>(plan.trainable_parameters),
+                                             static_cast<double>(spec.train.expected_batch_size)),
+            .adapters = plan.groups.size(),
+            .bands = plan.bands};
+}
+
 std::shared_ptr<rl::controller> make_run_controller(const config::run_spec& spec, const run_plan& plan) {
     if (!spec.method.steered()) return {};
     if (!plan.policy) return make_published_controller(spec, plan);
-    const auto batch = static_cast<double>(spec.train.expected_batch_size);
     return std::make_shared<rl::prepared_controller>(
         plan.policy,
-        rl::run_terms{.adapters = plan.groups.size(),
-                      .numbers = static_cast<double>(plan.trainable_parameters),
+        rl::run_terms{.plan = describe_plan(spec, plan),
                       .noise_multiplier = plan.noise_multiplier,
-                      .batch = batch,
                       .epochs = plan.sample_rate * static_cast<double>(plan.steps),
                       .online = spec.controller.online,
                       .seed = static_cast<std::uint64_t>(spec.seed)},
@@ -200,7 +202,7 @@ std::shared_ptr<rl::controller> make_run_controller(const config::run_spec& spec
 
 rl::rate_schedule make_rate_schedule(const config::run_spec& spec, const run_plan& plan) {
     const auto& how = spec.train;
-    if (plan.policy) return rl::make_rate_schedule(choose_schedule(*plan.policy), how.lr, plan.steps);
+    if (plan.policy) return rl::make_rate_schedule(choose_line(spec, plan), how.lr, plan.steps);
     return {.shape = how.schedule,
             .peak = how.lr,
             .last = how.final_lr,
@@ -210,7 +212,7 @@ rl::rate_schedule make_rate_schedule(const config::run_spec& spec, const run_pla
 }
 
 rl::average_config make_average_config(const config::run_spec& spec, const run_plan& plan) {
-    if (plan.policy) return {.how = averaging::tail, .window = choose_schedule(*plan.policy).tail, .steps = plan.steps};
+    if (plan.policy) return {.how = averaging::tail, .window = choose_line(spec, plan).tail, .steps = plan.steps};
     return {.how = spec.train.average, .window = spec.train.average_window, .steps = plan.steps};
 }
 

@@ -42,6 +42,9 @@ void check_noise_left(const config::run_spec& spec, const models::model_config& 
 std::shared_ptr<const rl::prepared_policy> load_policy(const std::optional<std::string>& file,
                                                        const std::optional<std::string>& signer, bool online);
 
+/// What a schedule may depend on. Needs the plan's price, steps and groups.
+rl::known_plan describe_plan(const config::run_spec& spec, const run_plan& plan);
+
 /// Null for methods without a controller.
 std::shared_ptr<rl::controller> make_run_controller(const config::run_spec& spec, const run_plan& plan);
 

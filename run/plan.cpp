@@ -311,10 +311,8 @@ run_plan plan_run(const config::run_spec& spec, const models::model_config& mode
             out.controller.push_back(fmt::format("rl.policy \"{}\": a control in its place", name_of(steering.mode)));
         if (steering.online)
             out.controller.emplace_back("rl.online: it goes on learning in the run, from the loss on public records");
-        for (auto& doubt : rl::list_warnings(*out.policy, out.steps)) out.warnings.push_back(std::move(doubt));
-        if (out.bands > 1)
-            out.warnings.push_back(
-                fmt::format("noise.bands is {}, and rl.controller was prepared on independent noise alone", out.bands));
+        for (auto& doubt : rl::list_warnings(*out.policy, describe_plan(spec, out)))
+            out.warnings.push_back(std::move(doubt));
     }
     if (spec.data.canaries > 0 && spec.data.keep == kept_end::head)
         out.warnings.emplace_back(

@@ -64,7 +64,6 @@ std::optional<config::choice> choose_noise_bands(config::run_config& asked, std:
     const auto choices = config::resolve_choices(config);
     const auto chosen = [&]() -> privacy::bands_choice {
         if (config.privacy.semantics == semantics::as_published) return {1, 1, "the publication's"};
-        if (choices.prepared) return {1, 1, "rl.controller was prepared on independent noise"};
         if (const auto who = config.train.optimizer; who != optimizer_kind::adamw)
             return {1, 1, fmt::format("train.optimizer {} was never measured with more", name_of(who))};
         if (choices.policy != policy_kind::fixed)
@@ -90,27 +89,6 @@ std::optional<config::choice> choose_noise_bands(config::run_config& asked, std:
     else if (chosen.bands > 1 && given)
         reason = fmt::format("of {}: {}; they want another train.lr than the one given", chosen.bands, reason);
     return config::choice{"noise.bands", std::to_string(*asked.noise.bands), std::move(reason)};
-}
-
-/// Why the policy that ships should not steer such a run, unasked; nothing where it was prepared for it.
-std::optional<std::string> find_doubt(config::run_config config, std::int64_t population,
-                                      const models::model_config& model) {
-    if (config.rl.state || !config::resolve_choices(config).prepared) return {};  // nobody asks
-    if (config.train.trains_base()) return "it was prepared on adapters, and train.parameters trains the base";
-    if (config.noise.bands.value_or(1) > 1) return "it was prepared on independent noise, and noise.bands is above 1";
-    const auto adapted = describe_adapted(config, model);
-    auto steered = config, scheduled = config;
-    steered.rl.state = controller_kind::prepared;
-    config::choose_open_keys(steered, population, adapted);
-    const auto doubts = rl::list_warnings(rl::prepared_policy::shipped(), config::planned_steps(steered, population));
-    if (!doubts.empty()) return doubts.front();
-    if (!config::leaves_room_for_a_schedule(config)) return {};
-    // Where bands pay, static had them end lower than the policy on all beds (research/protocols.md, What trials win).
-    scheduled.rl.state = controller_kind::schedule;
-    choose_noise_bands(scheduled, population, adapted);
-    if (*scheduled.noise.bands == 1) return std::nullopt;
-    return fmt::format("it was prepared on independent noise, and {} bands of correlated noise are worth more here",
-                       *scheduled.noise.bands);
 }
 
 /// What privacy.epsilon comes to where an attacker's success is bounded, too: the most that keeps it, and no more than
@@ -220,13 +198,15 @@ std::optional<config::choice> choose_sharing(config::run_config& asked, const mo
                                       short_of - held.begin())};
 }
 
-config::run_spec resolve(config::run_config asked, std::int64_t units, const models::model_config& model) {
+namespace {
+
+/// Gives every key that is open its value, but for rl.state, which all others depend on.
+std::vector<config::choice> settle(config::run_config& asked, std::int64_t population,
+                                   const models::model_config& model) {
     std::vector<config::choice> made;
     const auto note = [&](std::optional<config::choice> one) {
         if (one) made.push_back(std::move(*one));
     };
-    const auto population = asked.privacy.population.value_or(units);
-    note(config::choose_state(asked, find_doubt(asked, population, model)));
     note(choose_interval(asked));
     note(settle_targets(asked, model));
     const auto adapted = describe_adapted(asked, model);
@@ -247,6 +227,37 @@ config::run_spec resolve(config::run_config asked, std::int64_t units, const mod
     note(choose_epsilon(asked, population));
     note(choose_book(asked));
     config::validate(asked);  // of what is chosen beside what is given
+    return made;
+}
+
+/// Why the policy that ships should not steer such a run, unasked; nothing where it was prepared for it.
+std::optional<std::string> find_doubt(config::run_config config, std::int64_t population,
+                                      const models::model_config& model) {
+    if (config.rl.state || !config::resolve_choices(config).prepared) return {};  // nobody asks
+    const auto shipped = rl::prepared_policy::shipped();
+    if (config.train.trains_base()) return "it was prepared on adapters, and train.parameters trains the base";
+    config.rl.state = controller_kind::prepared;
+    settle(config, population, model);
+    const auto spec = config::to_spec(config, population);
+    const auto layout = choose_layout(spec, model);
+    run_plan plan;
+    plan.steps = spec.train.steps;
+    plan.noise_multiplier = make_spending_policy(spec)->initial_noise_multiplier();
+    plan.bands = spec.privacy.bands;
+    plan.groups = group_names(spec.clip.groups, layout);
+    plan.trainable_parameters = layout.dimension;
+    auto doubts = rl::list_warnings(shipped, describe_plan(spec, plan));
+    if (doubts.empty()) return {};
+    return doubts.front();
+}
+
+}  // namespace
+
+config::run_spec resolve(config::run_config asked, std::int64_t units, const models::model_config& model) {
+    const auto population = asked.privacy.population.value_or(units);
+    auto state = config::choose_state(asked, find_doubt(asked, population, model));
+    auto made = settle(asked, population, model);
+    if (state) made.insert(made.begin(), std::move(*state));
     auto out = config::to_spec(asked, population);
     out.choices = std::move(made);
     return out;

@@ -207,7 +207,6 @@ std::string run_json(const run_view& run, const history& past, std::int64_t from
     for (const auto* one : choose_snapshots(past)) {
         json now = {{"step", one->step}, {"radii", rounded(one->radii)}};
         if (!one->rates.empty()) now["rates"] = rounded(one->rates);
-        if (!one->shares.empty()) now["shares"] = rounded(one->shares);
         adapters.push_back(std::move(now));
     }
     return text(out);

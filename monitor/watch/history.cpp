@@ -73,11 +73,8 @@ void history::add(const eval::metrics_line& line) {
                 {row.when == eval::moment::price ? line.progress.step : line.step, *value});
     if (!line.radii.empty()) {  // else it is an evaluation alone
         count(line);
-        snapshot now{.step = line.step, .radii = {line.radii.begin(), line.radii.end()}, .rates = {}, .shares = {}};
-        if (line.steered) {
-            now.rates.assign(line.steered->rates.begin(), line.steered->rates.end());
-            now.shares.assign(line.steered->shares.begin(), line.steered->shares.end());
-        }
+        snapshot now{.step = line.step, .radii = {line.radii.begin(), line.radii.end()}, .rates = {}};
+        if (line.steered) now.rates.assign(line.steered->rates.begin(), line.steered->rates.end());
         note(std::move(now));
     }
     last_step_ = std::max(last_step_, line.step);
@@ -100,7 +97,7 @@ void history::note(snapshot now) {
     if (!snapshots_.empty()) {
         const auto& before = snapshots_.back();
         if (now.step <= before.step) return;  // told already
-        if (now.radii == before.radii && now.rates == before.rates && now.shares == before.shares) return;
+        if (now.radii == before.radii && now.rates == before.rates) return;
     }
     if (snapshots_.size() >= most_snapshots) {  // every other one goes, but the latest
         std::size_t kept = 0;

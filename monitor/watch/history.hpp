@@ -54,7 +54,7 @@ class history {
     struct snapshot {
         std::int64_t step = 0;
         std::vector<float> radii;
-        std::vector<float> rates, shares;  ///< of a prepared controller; empty without
+        std::vector<float> rates;  ///< of a prepared controller; empty without
     };
     static constexpr std::size_t most_snapshots = 512;
     /// Where anything changed, thinned to at most most_snapshots; the last is always the latest.

@@ -297,20 +297,20 @@ class Rl(Section):
     """Section rl of a configuration."""
 
     state: Literal["published", "prepared", "schedule"] | None = None
-    """Who steers. prepared: a policy that was prepared on made-up tasks sets learning rates and shares of the noise by
-    what the releases show of each adapter. schedule: nobody; the run is that of method static. published: the
-    publication's controller, which learns in the run from statistics that are paid for."""
+    """Who steers. prepared: a policy that was prepared on made-up tasks sets learning rates by what the releases show.
+    schedule: nobody; the run is that of method static. published: the publication's controller, which learns in the
+    run from statistics that are paid for."""
     controller: str | None = None
     """The policy of rl.state prepared. It brings a schedule and an average of its own, around the mean rate train.lr."""
     signer: str | None = None
     """Whose signature rl.controller must bear."""
     actions: list[Literal["radii", "noise", "shares", "lr"]] | None = None
     """What the controller sets; shares needs noise.allocation shares. Default: ["radii", "noise"]."""
-    policy: Literal["learned", "frozen", "random", "shuffled"] | None = None
+    policy: Literal["learned", "frozen", "random", "shuffled", "deaf"] | None = None
     """learned improves while the run goes on, or is what preparation learned. Controls for experiments: frozen stays
     as it was initialised, random draws every action from a standard normal; of a prepared policy, frozen is its
-    schedule alone, random tosses the direction of each of its moves, and shuffled shows it the signs of a block
-    drawn from those so far. Default: "learned"."""
+    schedule alone, random tosses the direction of each of its moves, shuffled shows it what a block drawn from
+    those so far showed, and deaf sets what it set in its preparation, on average, by then. Default: "learned"."""
     online: bool | None = None
     """What the prepared policy adds to its rule goes on learning in the run (SAC), while steps are made, from the loss
     on 64 public records after each block; needs public.path. An experiment. Default: false."""

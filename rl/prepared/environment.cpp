@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <iterator>
 
 #include "base/error.hpp"
 #include "rl/prepared/environment.hpp"
@@ -8,116 +8,138 @@
 namespace rldp::rl {
 
 policy_action neutral(std::size_t adapters) {
-    return {.rates = std::vector<double>(adapters), .shares = std::vector<double>(adapters)};
+    return {.rates = std::vector<double>(adapters)};
 }
 
 policy_action within_limits(policy_action wish) {
-    const auto limit = [](double& value, double most) { value = std::clamp(value, -most, most); };
-    limit(wish.rate, rate_limit);
-    for (double& rate : wish.rates) limit(rate, own_rate_limit);
-    for (double& share : wish.shares) limit(share, share_limit);
+    wish.rate = std::clamp(wish.rate, -rate_limit, rate_limit);
+    for (double& rate : wish.rates) rate = std::clamp(rate, -own_rate_limit, own_rate_limit);
     return wish;
 }
 
 void check_action(const policy_action& chosen, std::size_t adapters) {
-    require(chosen.rates.size() == adapters && chosen.shares.size() == adapters,
-            "a task: a move for another number of adapters");
+    require(chosen.rates.size() == adapters, "a task: a move for another number of adapters");
     const auto limited = within_limits(chosen);
-    require(limited.rate == chosen.rate && limited.rates == chosen.rates && limited.shares == chosen.shares,
-            "a task: a move beyond its limits");
+    require(limited.rate == chosen.rate && limited.rates == chosen.rates, "a task: a move beyond its limits");
 }
 
-std::vector<double> compute_shares(const policy_action& chosen) {
-    auto out = chosen.shares;
-    for (double& share : out) share = std::exp(share);
-    const double sum = std::accumulate(out.begin(), out.end(), 0.0);
-    for (double& share : out) share /= sum;
-    return out;
+double compute_noise_level(double noise_multiplier, double numbers, double batch) {
+    return std::log(std::max(noise_multiplier, 1e-9) * std::sqrt(numbers) / batch);
 }
 
-rate_schedule make_rate_schedule(const schedule& fixed, double mean_rate, std::int64_t steps) {
-    const double mean = mean_rate * std::exp(fixed.log_rate);
+rate_schedule make_rate_schedule(const rate_line& line, double mean_rate, std::int64_t steps) {
+    const double mean = mean_rate * std::exp(line.log_rate);
     return {.shape = rate_shape::linear,
-            .peak = mean * (1 - fixed.tilt),
-            .last = mean * (1 + fixed.tilt),
+            .peak = mean * (1 - line.tilt),
+            .last = mean * (1 + line.tilt),
             .steps = steps,
             .warmup = steps / 20};
 }
 
+rate_line schedule::settle(const known_plan& plan) const {
+    // Among the plans that are usual, so that what it gains per unit moves the usual rate little.
+    constexpr double usual_steps = 100, usual_noise = -1, usual_adapters = 6;
+    const double log_factor = numbers[log_rate] + numbers[per_noise] * (plan.noise - usual_noise) +
+                              numbers[per_steps] * std::log(static_cast<double>(plan.steps) / usual_steps) +
+                              numbers[per_adapters] * std::log(static_cast<double>(plan.adapters) / usual_adapters) +
+                              numbers[per_bands] * std::log(static_cast<double>(plan.bands));
+    return {std::clamp(log_factor, -rate_limit, rate_limit), numbers[tilt], numbers[tail]};
+}
+
+policy_action rule::operator()(const policy_observation& seen) const {
+    policy_action out = neutral(seen.adapters.size());
+    out.rate = seen.global[of_run::rate];
+    if (!seen.scored) return out;
+    const double before = std::max(std::expm1(seen.global[of_run::scores]) - 1, 0.0);
+    const double answer = std::tanh(seen.global[of_run::score] / numbers[softness]) - numbers[aim];
+    out.rate += numbers[gain] / (1 + numbers[settle] * numbers[settle] * before) * answer;
+    return within_limits(std::move(out));
+}
+
 namespace {
 
-double find_scale(rule::number which) {
-    return which == rule::along || which == rule::own_along ? 10 : 1;
+constexpr double aims_per_step = 0.2;
+constexpr double most = 5;      // of a number that nothing holds back: a search walks far along one that does nothing
+constexpr double most_log = 2;  // of a log: a factor of seven
+
+double limit(double value, double to) {
+    return std::clamp(value, -to, to);
 }
 
 double logistic(double x) {
     return 1 / (1 + std::exp(-x));
 }
 
-double compute_mean(const policy_observation& seen, of_adapter::feature feature) {
-    double sum = 0;
-    for (const auto& one : seen.adapters) sum += one[feature];
-    return sum / static_cast<double>(seen.adapters.size());
-}
-
 }  // namespace
 
-policy_action rule::operator()(const policy_observation& seen) const {
-    const auto& run = seen.global;
-    const double mean_signal = compute_mean(seen, of_adapter::signal),
-                 mean_along = compute_mean(seen, of_adapter::along);
-    const double kept = std::exp(-numbers[forget] * numbers[forget]);
-    policy_action out = neutral(seen.adapters.size());
-    out.rate = kept * run[of_run::rate] + numbers[bias] + numbers[time] * (run[of_run::time] - 0.5) +
-               numbers[signal] * mean_signal + numbers[cosine] * compute_mean(seen, of_adapter::cosine) +
-               numbers[along] * mean_along + numbers[slope] * run[of_run::slope] + numbers[noise] * run[of_run::noise];
-    for (std::size_t i = 0; i < seen.adapters.size(); ++i) {
-        const auto& own = seen.adapters[i];
-        const double more_signal = own[of_adapter::signal] - mean_signal;
-        out.rates[i] = kept * own[of_adapter::rate] + numbers[own_signal] * more_signal +
-                       numbers[own_along] * (own[of_adapter::along] - mean_along);
-        out.shares[i] = numbers[share_of_signal] * more_signal;
-    }
-    return within_limits(std::move(out));
+rule rule_at(std::span<const double> point) {
+    require(point.size() == rule::count, "a rule is four numbers");
+    return {{std::exp(limit(point[rule::gain], most_log)), limit(point[rule::settle], most),
+             aims_per_step * limit(point[rule::aim], most), std::exp(limit(point[rule::softness], most_log))}};
 }
 
-rule rule_at(std::span<const double> point, std::span<const rule::number> free) {
-    require(point.size() == free.size(), "a rule's point has a number for each that is free");
-    rule out;
-    for (std::size_t k = 0; k < free.size(); ++k) out.numbers[free[k]] = find_scale(free[k]) * point[k];
-    return out;
-}
-
-std::vector<double> to_point(const rule& how, std::span<const rule::number> free) {
-    std::vector<double> out;
-    for (const auto number : free) out.push_back(how.numbers[number] / find_scale(number));
-    return out;
+std::vector<double> to_point(const rule& how) {
+    const auto& of = how.numbers;
+    return {std::log(std::max(of[rule::gain], 1e-3)), of[rule::settle], of[rule::aim] / aims_per_step,
+            std::log(of[rule::softness])};
 }
 
 schedule schedule_at(std::span<const double> point) {
-    require(point.size() == 3, "a schedule is three numbers");
-    return {.log_rate = point[0], .tilt = std::tanh(point[1]), .tail = std::max(0.01, 0.5 * logistic(point[2]))};
+    require(point.size() == schedule::count, "a schedule is seven numbers");
+    schedule out;
+    std::transform(point.begin(), point.end(), out.numbers.begin(), [](double value) { return limit(value, most); });
+    out.numbers[schedule::tilt] = std::tanh(point[schedule::tilt]);
+    out.numbers[schedule::tail] = std::max(0.01, 0.5 * logistic(point[schedule::tail]));
+    return out;
 }
 
 std::vector<double> to_point(const schedule& fixed) {
-    const double tilt = std::clamp(fixed.tilt, -0.99, 0.99), part = std::clamp(2 * fixed.tail, 0.02, 0.98);
-    return {fixed.log_rate, std::atanh(tilt), std::log(part / (1 - part))};
+    std::vector<double> out(fixed.numbers.begin(), fixed.numbers.end());
+    const double part = std::clamp(2 * fixed.numbers[schedule::tail], 0.02, 0.98);
+    out[schedule::tilt] = std::atanh(std::clamp(fixed.numbers[schedule::tilt], -0.99, 0.99));
+    out[schedule::tail] = std::log(part / (1 - part));
+    return out;
 }
 
-policy_action open_loop_schedule::operator()(const policy_observation& seen) const {
+double timetable::at(double time) const {
     const auto pieces = static_cast<double>(log_rates.size() - 1);
-    const double place = std::clamp(seen.global[of_run::time], 0.0, 1.0) * pieces;
+    const double place = std::clamp(time, 0.0, 1.0) * pieces;
     const double begin = std::min(std::floor(place), pieces - 1);
     const auto k = static_cast<std::size_t>(begin);
+    return std::lerp(log_rates[k], log_rates[k + 1], place - begin);
+}
+
+policy_action timetable::operator()(const policy_observation& seen) const {
     policy_action out = neutral(seen.adapters.size());
-    out.rate = std::lerp(log_rates[k], log_rates[k + 1], place - begin);
+    out.rate = at(seen.global[of_run::time]);
     return within_limits(std::move(out));
 }
 
-open_loop_schedule open_loop_schedule_at(std::span<const double> point) {
-    open_loop_schedule out;
+timetable timetable_at(std::span<const double> point) {
+    timetable out;
     require(point.size() == out.log_rates.size(), "a timetable is eleven numbers");
     std::copy(point.begin(), point.end(), out.log_rates.begin());
+    return out;
+}
+
+timetable to_timetable(std::span<const std::pair<double, double>> set) {
+    require(!set.empty(), "a timetable of nothing that was set");
+    timetable out;
+    const auto pieces = static_cast<double>(out.log_rates.size() - 1);
+    for (std::size_t k = 0; k < out.log_rates.size(); ++k) {
+        const auto later = std::find_if(set.begin() + 1, set.end(),
+                                        [&](const auto& one) { return one.first > static_cast<double>(k) / pieces; });
+        out.log_rates[k] = std::prev(later)->second;
+    }
+    return out;
+}
+
+timetable mean_of(std::span<const timetable> all) {
+    require(!all.empty(), "a mean of no timetable");
+    timetable out;
+    for (const auto& one : all)
+        for (std::size_t k = 0; k < one.log_rates.size(); ++k)
+            out.log_rates[k] += one.log_rates[k] / static_cast<double>(all.size());
     return out;
 }
 

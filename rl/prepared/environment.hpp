@@ -1,12 +1,15 @@
 #pragma once
-// Tasks, and two kinds of policy for them: a rule that answers to what a run shows, and a schedule that is deaf to it.
+// Tasks, and what plays them: a schedule that knows the plan and is deaf to the run, a rule that answers to what a run
+// shows, and a timetable, the control of both.
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "run/train/rate_schedule.hpp"
@@ -23,9 +26,7 @@ struct of_adapter {
         cosine,  ///< between the sums of the last two blocks; 0 while there is one
         along,   ///< between −Σg̃ and the block before's move; likewise (run/train/adapter_features.hpp)
         update,  ///< log of the norm of the block's update over that of the weights, at least −9
-        // from here on the policy's own actions
-        rate,   ///< the last log factor of the adapter's rate
-        share,  ///< the last log share of the noise
+        rate,    ///< the policy's own: the last log factor of the adapter's rate
         count
     };
 };
@@ -34,8 +35,8 @@ struct of_run {
         time,    ///< t/T
         noise,   ///< log(z·√D/B)
         epochs,  ///< log(B·T/N)
-        probe,   ///< log of the loss on public records; 0 where there are none
-        slope,   ///< its change over the last block; likewise
+        score,   ///< of the common rate (slope_score); 0 where the block had none
+        scores,  ///< the log of one and how many blocks had one
         rate,    ///< the last log factor of all rates
         count
     };
@@ -44,35 +45,64 @@ struct of_run {
 struct policy_observation {
     std::vector<std::array<double, of_adapter::count>> adapters;  ///< [n]
     std::array<double, of_run::count> global;
+    bool scored = false;  ///< whether the block had a score
 };
+/// What `scores` is after so many.
+inline double count_feature(std::int64_t scores) {
+    return std::log1p(static_cast<double>(scores));
+}
 
-// Either way. A common rate may go wherever a guess can have missed; an adapter's own stays near it.
-inline const double rate_limit = std::log(20.0);     ///< of the log factor of all rates
+// Either way. A common rate may go wherever a guess can have missed, sixteenfold, from a beginning that lies as far
+// below; an adapter's own stays near it.
+inline const double rate_limit = std::log(256.0);    ///< of the log factor of all rates
 inline const double own_rate_limit = std::log(3.0);  ///< of the log factor of an adapter's own
-inline constexpr double share_limit = 2;             ///< of log shares
 
-/// What a policy sets for the next block: post-processing of releases, and the division of a noise that is paid for.
+/// What a policy sets for the next block: post-processing of releases.
 struct policy_action {
-    double rate = 0;             ///< log factor of the schedule's rate, within ±rate_limit
-    std::vector<double> rates;   ///< [n] the same of an adapter's own, on top, within ±own_rate_limit
-    std::vector<double> shares;  ///< [n] logs of w_i² before they are made to sum to 1, within ±share_limit
+    double rate = 0;            ///< log factor of the schedule's rate, within ±rate_limit
+    std::vector<double> rates;  ///< [n] the same of an adapter's own, on top, within ±own_rate_limit
 };
 policy_action neutral(std::size_t adapters);
 /// `wish` with every number brought into its range.
 policy_action within_limits(policy_action wish);
 /// Errors: a bug for an action of another number of adapters, or beyond its limits.
 void check_action(const policy_action& chosen, std::size_t adapters);
-/// w_i², sum 1.
-std::vector<double> compute_shares(const policy_action& chosen);
 
-/// What is fixed before a run: a warm-up over a twentieth of the steps, a straight line, the mean of the last iterates.
-struct schedule {
+/// What is known of a run before its first step, and a schedule may depend on.
+struct known_plan {
+    std::int64_t steps = 0;    ///< T
+    double noise = 0;          ///< log(z·√D/B)
+    std::size_t adapters = 0;  ///< n
+    std::int64_t bands = 1;    ///< b
+};
+/// log(z·√D/B), of which a multiplier of nearly zero is the least.
+double compute_noise_level(double noise_multiplier, double numbers, double batch);
+
+/// Settled for a plan: a warm-up over a twentieth of the steps, a straight line, the mean of the last iterates.
+struct rate_line {
     double log_rate = 0;  ///< log factor of the mean rate that the task was tuned to
     double tilt = 0;      ///< in [−1, 1]: −1 linear decay to 0, 0 constant, 1 a rise from 0; the mean rate stays
     double tail = 0.2;    ///< share of the steps whose mean iterate is kept, in (0, 1]
 };
+rate_schedule make_rate_schedule(const rate_line& line, double mean_rate, std::int64_t steps);
 
-rate_schedule make_rate_schedule(const schedule& fixed, double mean_rate, std::int64_t steps);
+/// The conditioned schedule: a line for each plan. What it gains per unit is what is known of a run beforehand; what a
+/// rule wins beyond it is what looking at the run is worth.
+struct schedule {
+    enum number : std::size_t {
+        log_rate,      ///< of a plan of 100 steps, noise level e^−1, six adapters, one band
+        per_noise,     ///< per unit of log(z·√D/B)
+        per_steps,     ///< of log T
+        per_adapters,  ///< of log n
+        per_bands,     ///< of log b
+        tilt,          ///< as a line's
+        tail,          ///< likewise
+        count
+    };
+    std::array<double, count> numbers = {0, 0, 0, 0, 0, 0, 0.2};
+
+    rate_line settle(const known_plan& plan) const;
+};
 
 /// A run of a task, its first block behind it.
 class episode {
@@ -91,7 +121,8 @@ class episode {
 class task {
   public:
     virtual ~task() = default;
-    virtual std::unique_ptr<episode> begin(const schedule& how, std::uint64_t seed) const = 0;
+    virtual std::unique_ptr<episode> begin(const rate_line& how, std::uint64_t seed) const = 0;
+    virtual known_plan plan() const = 0;
     virtual std::int64_t blocks() const = 0;  ///< of an episode
 };
 
@@ -106,55 +137,50 @@ std::vector<const task*> list_tasks(const std::vector<Kind>& tasks) {
 
 using policy = std::function<policy_action(const policy_observation&)>;
 
-// Rule. A feedback rule of eleven numbers: what a search finds where a net would need a thousand times the episodes.
-// All zeros are the schedule itself.
+// Rule. Four numbers, which a search finds where a net would need a thousand times the episodes. The log of the common
+// rate is its memory: a sum of what all blocks said. It is the filter of an offset that is not known: the gain of a
+// posterior whose variance falls with every score that it has heard.
 
-/// What it says adds to the last log rates, common and own, of which `forget` leaves a part.
+/// Adds gain/(1 + settle²·k)·(tanh(score/softness) − aim) to the last log rate, k the scores before. Without a score
+/// the rate stays. A gain of zero is the schedule itself.
 struct rule {
     enum number : std::size_t {
-        bias,             ///< a constant of the common log rate; then what it gains per unit of
-        time,             ///< t/T − ½
-        signal,           ///< the adapters' mean signal
-        cosine,           ///< their mean cosine
-        along,            ///< their mean cosine along the last block's move
-        slope,            ///< the probe's slope
-        noise,            ///< log(z·√D/B)
-        forget,           ///< exp(−forget²) of the last log rates stays
-        own_signal,       ///< an adapter's own log rate per unit of its signal above the mean,
-        own_along,        ///< and of its cosine along its last move
-        share_of_signal,  ///< its log share per unit of its signal above the mean
+        gain,      ///< of the log rate, at the first score
+        settle,    ///< how soon later ones count less
+        aim,       ///< what the squashed score is where the rate is right
+        softness,  ///< deviations at which a score stops counting in full
         count
     };
-    std::array<double, count> numbers = {};
+    std::array<double, count> numbers = {0, 0, 0, 1};
 
     policy_action operator()(const policy_observation& seen) const;
 };
 
-/// A point of a search for the `free` numbers, in their order, as a rule whose others are zero. A step of one in each
-/// acts alike: cosines along a noisy block are some hundredths, and are multiplied by ten.
-rule rule_at(std::span<const double> point, std::span<const rule::number> free);
-/// Its inverse.
-std::vector<double> to_point(const rule& how, std::span<const rule::number> free);
+// Points of a search. A step of one in each number acts alike, and no point is out of range.
 
-/// A point of a search, three numbers, as a schedule: its log rate; its tilt by tanh, so that no straight line is out
-/// of reach, and its tail, half at most, by a logistic function. Three zeros are the tuned rate, constant, and the mean
-/// of a quarter of the iterates. Quadratics alone would have all iterates averaged: they begin near their optimum, and
-/// a language model does not.
+/// Gain and softness by their logs, a fifth of the aim; brought into their ranges.
+rule rule_at(std::span<const double> point);
+std::vector<double> to_point(const rule& how);  ///< its inverse
+/// The log rate and what it gains as they are; the tilt by tanh, so that no straight line is out of reach; the tail,
+/// half at most, by a logistic function: quadratics alone would have all iterates averaged, for they begin near their
+/// optimum, and a language model does not. All are brought into their ranges. Zeros are the tuned rate, constant, and
+/// the mean of a quarter.
 schedule schedule_at(std::span<const double> point);
-/// Its inverse, but for what only infinite numbers would reach: a search can go on from there.
-std::vector<double> to_point(const schedule& fixed);
+std::vector<double> to_point(const schedule& fixed);  ///< its inverse, but for what only infinite numbers would reach
 
-// Open-loop schedule. What time alone can do: the common rate by the clock, deaf to all that a run shows. A rule that
-// wins no more than an open-loop schedule of equal search has learnt from the tasks' mean, and nothing from the run.
+// Timetable. What time alone can do: the common rate by the clock, deaf to all that a run shows. A rule that wins no
+// more than a timetable of equal search, or than its own mean one, has learnt from the tasks' mean, and nothing from
+// the run.
 
-/// As many numbers as a rule has.
-struct open_loop_schedule {
+struct timetable {
     std::array<double, 11> log_rates = {};  ///< at t/T = 0, 0.1, …, 1; straight lines between them
 
+    double at(double time) const;
     policy_action operator()(const policy_observation& seen) const;
 };
-
-/// Eleven numbers, as they are.
-open_loop_schedule open_loop_schedule_at(std::span<const double> point);
+timetable timetable_at(std::span<const double> point);
+/// Of log factors that were set, from t/T on each; in order, the first at 0.
+timetable to_timetable(std::span<const std::pair<double, double>> set);
+timetable mean_of(std::span<const timetable> all);  ///< of one at least
 
 }  // namespace rldp::rl

@@ -25,10 +25,10 @@ residual_sac_config learner_config(const prepared_policy& from, std::size_t adap
 }
 
 json to_json(const policy_action& one) {
-    return {one.rate, one.rates, one.shares};
+    return {one.rate, one.rates};
 }
 json to_json(const policy_observation& one) {
-    return {one.adapters, one.global};
+    return {one.adapters, one.global, one.scored};
 }
 
 }  // namespace
@@ -70,13 +70,11 @@ void online_residual::load(const json& saved) {
     if (!saved.contains("open")) return;
     const auto& open = saved.at("open");
     open_ = open_step{
-        {open.at(0).at(0), open.at(0).at(1)}, {open.at(1).at(0), open.at(1).at(1), open.at(1).at(2)}, open.at(2)};
-    for (const auto count : {open_->seen.adapters.size(), open_->raw.rates.size(), open_->raw.shares.size()})
+        {open.at(0).at(0), open.at(0).at(1), open.at(0).at(2)}, {open.at(1).at(0), open.at(1).at(1)}, open.at(2)};
+    for (const auto count : {open_->seen.adapters.size(), open_->raw.rates.size()})
         refuse_unless(count == adapters_,
                       "controller checkpoint: it is of another number of adapters; bring back the run's own");
 }
-
-using nlohmann::json;
 
 namespace {
 
@@ -85,10 +83,7 @@ policy_action tossed(const policy_action& chosen, const policy_action& last, spl
     const auto either = [&](double by) { return random.uniform(-1, 1) < 0 ? -by : by; };
     policy_action out = last;
     out.rate += either(chosen.rate - last.rate);
-    for (std::size_t i = 0; i < out.rates.size(); ++i) {
-        out.rates[i] += either(chosen.rates[i] - last.rates[i]);
-        out.shares[i] = either(chosen.shares[i]);
-    }
+    for (std::size_t i = 0; i < out.rates.size(); ++i) out.rates[i] += either(chosen.rates[i] - last.rates[i]);
     return within_limits(std::move(out));
 }
 
@@ -109,29 +104,34 @@ std::vector<adapter_features> read_features(const json& block, std::size_t adapt
 
 prepared_controller::prepared_controller(std::shared_ptr<const prepared_policy> how, const run_terms& terms,
                                          controller_mode mode)
-    : how_(std::move(how)), terms_(terms), mode_(mode), last_(neutral(terms.adapters)) {
-    require(!how_->parts().probed, "a run shows its controller no public records");
-    require(terms.adapters > 0, "a controller needs adapters");
+    : how_(std::move(how)), terms_(terms), mode_(mode), last_(neutral(terms.plan.adapters)) {
+    require(terms.plan.adapters > 0, "a controller needs adapters");
     require_positive(terms.noise_multiplier, "the noise multiplier");
     require(!terms.online || (mode == controller_mode::learned && how_->parts().passed),
             "only a policy that steers learns on");
-    if (terms.online) learner_.emplace(how_, terms.adapters, terms.seed);
+    if (terms.online) learner_.emplace(how_, terms.plan.adapters, terms.seed);
 }
 
-policy_observation prepared_controller::make_observation(double time,
-                                                         const std::vector<adapter_features>& features) const {
-    require(features.size() == terms_.adapters, "a prepared controller needs the signs of every adapter");
+prepared_controller::sight prepared_controller::show(const block_observation& seen) {
+    if (mode_ != controller_mode::shuffled) return {seen.features, seen.score};
+    blocks_.push_back({seen.features, seen.score});
+    splitmix random(terms_.seed, static_cast<std::uint64_t>(decisions_));
+    auto out = blocks_[static_cast<std::size_t>(random.integer(0, std::ssize(blocks_) - 1))];
+    // An earlier block's score has this run's sign still; as often as not it is told the other way round.
+    if (out.score && random.uniform(-1, 1) < 0) out.score = -*out.score;
+    return out;
+}
+
+policy_observation prepared_controller::make_observation(double time, const sight& shown) const {
+    const auto adapters = terms_.plan.adapters;
+    require(shown.features.size() == adapters, "a prepared controller needs the signs of every adapter");
     policy_observation out;
-    out.global = {time,
-                  std::log(terms_.noise_multiplier * std::sqrt(terms_.numbers) / terms_.batch),
-                  std::log(terms_.epochs),
-                  0,
-                  0,
-                  last_.rate};
-    for (std::size_t i = 0; i < terms_.adapters; ++i) {
-        const auto& one = features[i];
-        out.adapters.push_back(
-            {one.signal, one.cosine, one.along, std::log(one.update), last_.rates[i], last_.shares[i]});
+    out.global = {
+        time, terms_.plan.noise, std::log(terms_.epochs), shown.score.value_or(0), count_feature(scores_), last_.rate};
+    out.scored = shown.score.has_value();
+    for (std::size_t i = 0; i < adapters; ++i) {
+        const auto& one = shown.features[i];
+        out.adapters.push_back({one.signal, one.cosine, one.along, std::log(one.update), last_.rates[i]});
     }
     return out;
 }
@@ -141,6 +141,7 @@ policy_action prepared_controller::chosen_at(const policy_observation& now, cons
         require(seen.log_public_loss.has_value(), "a controller that learns needs the loss on public records");
         return learner_->decide(now, *seen.log_public_loss);
     }
+    if (mode_ == controller_mode::deaf) return how_->parts().usual(now);
     const auto chosen = how_->act(now);
     if (mode_ != controller_mode::random) return chosen;
     splitmix random(terms_.seed, static_cast<std::uint64_t>(decisions_));
@@ -152,14 +153,11 @@ block_action prepared_controller::decide(const block_observation& seen) {
     out.noise_multiplier = terms_.noise_multiplier;
     ++decisions_;
     if (!how_->parts().passed || mode_ == controller_mode::frozen) return out;
-    splitmix random(terms_.seed, static_cast<std::uint64_t>(decisions_));
-    if (mode_ == controller_mode::shuffled) blocks_.push_back(seen.features);
-    const auto& shown =
-        blocks_.empty() ? seen.features : blocks_[static_cast<std::size_t>(random.integer(0, std::ssize(blocks_) - 1))];
+    const auto shown = show(seen);
+    if (shown.score) ++scores_;
     const auto now = make_observation(seen.time, shown);
     last_ = chosen_at(now, seen);
     out.trust = how_->trust(now);
-    out.shares = compute_shares(last_);
     out.lr_factor = std::exp(last_.rate);
     for (const double rate : last_.rates) out.rates.push_back(std::exp(rate));
     return out;
@@ -171,11 +169,12 @@ void prepared_controller::learn() {
 
 std::string prepared_controller::save() const {
     auto blocks = json::array();
-    for (const auto& one : blocks_) blocks.push_back(to_json(one));
+    for (const auto& one : blocks_)
+        blocks.push_back({{"features", to_json(one.features)}, {"score", one.score ? json(*one.score) : json()}});
     json out = {{"rate", last_.rate},
                 {"rates", last_.rates},
-                {"shares", last_.shares},
                 {"decisions", decisions_},
+                {"scores", scores_},
                 {"blocks", blocks}};
     if (learner_) out["learner"] = learner_->save();
     const auto bytes = json::to_cbor(out);
@@ -184,12 +183,17 @@ std::string prepared_controller::save() const {
 
 void prepared_controller::load(const std::string& bytes) try {
     const auto in = json::from_cbor(bytes);
-    last_ = {in.at("rate"), in.at("rates"), in.at("shares")};
-    refuse_unless(last_.rates.size() == terms_.adapters && last_.shares.size() == terms_.adapters,
+    last_ = {in.at("rate"), in.at("rates")};
+    refuse_unless(last_.rates.size() == terms_.plan.adapters,
                   "controller checkpoint: it is of another number of adapters; bring back the run's own");
     decisions_ = in.at("decisions");
+    scores_ = in.at("scores");
     blocks_.clear();
-    for (const auto& one : in.at("blocks")) blocks_.push_back(read_features(one, terms_.adapters));
+    for (const auto& one : in.at("blocks")) {
+        const auto& score = one.at("score");
+        blocks_.push_back({read_features(one.at("features"), terms_.plan.adapters),
+                           score.is_null() ? std::nullopt : std::optional<double>(score.get<double>())});
+    }
     if (learner_) learner_->load(in.at("learner"));
 } catch (const json::exception& reason) {
     refuse(std::string("controller checkpoint: ") + reason.what() + "; it is damaged, resume from an older one");

@@ -55,10 +55,8 @@ class online_residual {
 
 /// What is known of a run before it begins.
 struct run_terms {
-    std::size_t adapters = 0;     ///< n
-    double numbers = 0;           ///< D
+    known_plan plan;
     double noise_multiplier = 0;  ///< z, of every step
-    double batch = 0;             ///< B
     double epochs = 0;            ///< B·T/N
     bool online = false;          ///< whether what the policy adds to its rule goes on learning (online_residual)
     std::uint64_t seed = 0;       ///< of draws: a control's, or of what learns
@@ -66,8 +64,7 @@ struct run_terms {
 
 class prepared_controller final : public controller {
   public:
-    /// Errors: a bug for a policy that looks at public records, and for one that is to learn
-    /// and steers nothing.
+    /// Errors: a bug for a policy that is to learn and steers nothing.
     prepared_controller(std::shared_ptr<const prepared_policy> how, const run_terms& terms,
                         controller_mode mode = controller_mode::learned);
 
@@ -81,15 +78,22 @@ class prepared_controller final : public controller {
     void load(const std::string& bytes) override;
 
   private:
+    /// What a block showed: of the control shuffled, an earlier one's and a score of either sign.
+    struct sight {
+        std::vector<adapter_features> features;
+        std::optional<double> score;
+    };
+
+    sight show(const block_observation& seen);
     policy_action chosen_at(const policy_observation& now, const block_observation& seen);
-    policy_observation make_observation(double time, const std::vector<adapter_features>& features) const;
+    policy_observation make_observation(double time, const sight& shown) const;
 
     std::shared_ptr<const prepared_policy> how_;
     run_terms terms_;
     controller_mode mode_;
     policy_action last_;
-    std::vector<std::vector<adapter_features>> blocks_;  ///< so far; of the control shuffled alone
-    std::int64_t decisions_ = 0;
+    std::vector<sight> blocks_;  ///< so far; of the control shuffled alone
+    std::int64_t decisions_ = 0, scores_ = 0;
     std::optional<online_residual> learner_;
 };
 

@@ -32,18 +32,11 @@ constexpr std::int64_t widest = 256;  // hidden numbers, beyond which no file of
 
 // What the weights mean: another list is another policy.
 json actions() {
-    return {"rate", "own_rate", "own_share"};
+    return {"rate", "own_rate"};
 }
 json features() {
-    return {{"adapter", {"signal", "cosine", "along", "update", "rate", "share"}},
-            {"run", {"time", "noise", "epochs", "probe", "slope", "rate"}}};
-}
-
-std::array<double, 3> to_numbers(const schedule& one) {
-    return {one.log_rate, one.tilt, one.tail};
-}
-schedule to_schedule(const std::array<double, 3>& numbers) {
-    return {numbers[0], numbers[1], numbers[2]};
+    return {{"adapter", {"signal", "cosine", "along", "update", "rate"}},
+            {"run", {"time", "noise", "epochs", "score", "scores", "rate"}}};
 }
 
 template <std::size_t N>
@@ -61,8 +54,9 @@ tensors stored(const prepared_parts& parts) {
             {"guard_precision", to_tensor(parts.guard.precision)},
             {"guard_reach", to_tensor(std::array{parts.guard.reach})},
             {"rule", to_tensor(parts.how.numbers)},
-            {"best_schedule", to_tensor(to_numbers(parts.best_fixed))},
-            {"schedule", to_tensor(to_numbers(parts.fixed))}};
+            {"best_schedule", to_tensor(parts.best_fixed.numbers)},
+            {"schedule", to_tensor(parts.fixed.numbers)},
+            {"usual", to_tensor(parts.usual.log_rates)}};
 }
 
 // All that a policy is but its digest.
@@ -72,7 +66,6 @@ json describe_policy(const prepared_parts& parts) {
             {"features", features()},
             {"hidden", parts.hidden},
             {"passed", parts.passed},
-            {"probed", parts.probed},
             {"interval", parts.interval},
             {"figures", json::parse(parts.figures)}};
 }
@@ -107,13 +100,19 @@ struct policy_reader {
         const auto from = tensor(name, at::kDouble, static_cast<std::int64_t>(N));
         std::copy_n(from.data_ptr<double>(), N, into.begin());
     }
+    /// Numbers of a search, none of which lies beyond what is far from all that a search reaches.
+    template <std::size_t N>
+    void read_moderate(const char* name, std::array<double, N>& into) const {
+        constexpr double most = 10;
+        read(name, into);
+        for (const double value : into)
+            if (std::abs(value) > most) damaged(fmt::format("'{}' has a number beyond ±{:g}", name, most));
+    }
     schedule schedule_in(const char* name) const {
-        std::array<double, 3> numbers;
-        read(name, numbers);
-        const auto out = to_schedule(numbers);
-        constexpr double most_log_rate = 10;  // far beyond what a search reaches, and its exponential is finite
-        if (std::abs(out.log_rate) > most_log_rate || std::abs(out.tilt) > 1 || !(out.tail > 0 && out.tail <= 1))
-            damaged(fmt::format("'{}' is no schedule", name));
+        schedule out;
+        read_moderate(name, out.numbers);
+        const double tilt = out.numbers[schedule::tilt], tail = out.numbers[schedule::tail];
+        if (std::abs(tilt) > 1 || !(tail > 0 && tail <= 1)) damaged(fmt::format("'{}' is no schedule", name));
         return out;
     }
 };
@@ -206,11 +205,12 @@ prepared_policy prepared_policy::read(const models::safetensors_file& file, cons
     read.read("guard_reach", reach);
     out.guard.reach = reach[0];
     if (out.guard.reach <= 0) read.damaged("'guard_reach' is not above 0");
-    read.read("rule", out.how.numbers);
+    read.read_moderate("rule", out.how.numbers);
+    if (out.how.numbers[rule::softness] <= 0) read.damaged("'rule' has no softness above 0");
+    read.read_moderate("usual", out.usual.log_rates);
     out.fixed = read.schedule_in("schedule");
     out.best_fixed = read.schedule_in("best_schedule");
     out.passed = from.boolean("passed", false);
-    out.probed = from.boolean("probed", true);
     out.interval = from.integer("interval", 1, std::numeric_limits<std::int32_t>::max());
     if (!from.at("figures").is_object()) read.damaged("'figures' is no object");
     out.figures = from.at("figures").dump();
@@ -257,22 +257,24 @@ std::vector<std::string> describe_policy(const prepared_policy& of) {
     const auto& parts = of.parts();
     std::vector<std::string> out = {fmt::format("policy {:.12}…, {}", of.digest(),
                                                 parts.passed ? "which passed its gate and steers"
-                                                             : "which did not pass its gate: the best fixed schedule "
-                                                               "of its preparation is used in its place")};
+                                                             : "which did not pass its gate: the schedule of "
+                                                               "its preparation, deaf to the run, has its place")};
     if (const auto signer = of.signer()) out.push_back("signed by key " + signer->fingerprint());
     const auto figures = json::parse(parts.figures);
     try {
         const bool on_runs = figures.at("tasks") == "runs";
         out.push_back(fmt::format("prepared on {}: {} (seed {})",
-                                  on_runs
-                                      ? "noisy quadratics, stacks of small layers, then short runs on made-up tables"
-                                      : "made-up tasks, which are no language models",
+                                  on_runs ? "noisy quadratics, then short runs on made-up tables"
+                                          : "made-up tasks, which are no language models",
                                   names_in(figures, "families"), figures.at("seed").get<std::uint64_t>()));
         out.push_back("held out from its preparation: " + names_in(figures, "held_out"));
         const auto* loss = on_runs ? "held-out loss per token" : "excess loss";
-        out.push_back(gain(loss, figures.at("gate").at("policy"), "the best fixed schedule of equal search"));
-        out.push_back(
-            gain(loss, figures.at("gate").at("feedback"), "the best timetable of equal search, which sees no run"));
+        out.push_back(gain(loss, figures.at("gate").at("policy"), "the schedule that knows the plan"));
+        out.push_back(gain(loss, figures.at("gate").at("feedback"),
+                           on_runs ? "the mean of its own timetables, which hears nothing of the run"
+                                   : "the best timetable of equal search, which sees no run"));
+        if (const auto& gate = figures.at("gate"); gate.contains("default_rate"))
+            out.push_back(gain(loss, gate["default_rate"], "that schedule at the rates that are chosen"));
         if (const auto asked = figures.value("gates_asked", 1); asked > 1)
             out.push_back(fmt::format("its gate was asked {} times; this is the last answer", asked));
     } catch (const json::exception&) {
@@ -281,23 +283,50 @@ std::vector<std::string> describe_policy(const prepared_policy& of) {
     return out;
 }
 
-std::vector<std::string> list_warnings(const prepared_policy& of, std::int64_t steps) {
+plan_ranges plan_ranges::of(std::span<const known_plan> plans, std::int64_t interval) {
+    require(!plans.empty(), "ranges of no plan");
+    plan_ranges out;
+    const auto range = [&](auto value) {
+        std::array<double, 2> found = {value(plans.front()), value(plans.front())};
+        for (const auto& one : plans) found = {std::min(found[0], value(one)), std::max(found[1], value(one))};
+        return found;
+    };
+    out.blocks = range([&](const known_plan& one) { return static_cast<double>(one.steps / interval); });
+    out.noise = range([](const known_plan& one) { return one.noise; });
+    out.adapters = range([](const known_plan& one) { return static_cast<double>(one.adapters); });
+    out.bands = range([](const known_plan& one) { return static_cast<double>(one.bands); });
+    return out;
+}
+
+nlohmann::json to_json(const plan_ranges& of) {
+    return {{"blocks", of.blocks}, {"noise", of.noise}, {"adapters", of.adapters}, {"bands", of.bands}};
+}
+
+std::vector<std::string> list_warnings(const prepared_policy& of, const known_plan& plan) {
     std::vector<std::string> out;
     const auto figures = json::parse(of.parts().figures);
     if (of.parts().passed && !(figures.contains("tasks") && figures["tasks"] == "runs"))
         out.emplace_back(
             "rl.controller: its gate knows no language models; some have diverged under a policy that kept its promise "
             "on other tasks (research/experiments.md)");
-    if (!figures.contains("blocks") || !figures["blocks"].is_array() || figures["blocks"].size() != 2) return out;
-    for (const auto& bound : figures["blocks"])
-        if (!bound.is_number_integer()) return out;
-    const auto least = figures["blocks"][0].get<std::int64_t>(), most = figures["blocks"][1].get<std::int64_t>();
-    const auto blocks = steps / of.parts().interval;
-    if (blocks < least || blocks > most)
-        out.push_back(fmt::format(
-            "rl.controller: this run has {} blocks of {} steps, the policy was prepared on {} to {}; what it "
-            "won there says nothing of runs of other lengths",
-            blocks, of.parts().interval, least, most));
+    const auto outside = [&](const char* name, double value, const std::string& what, const auto& shown) {
+        const auto range = figures.value("seen", json::object()).value(name, json::array());
+        if (!range.is_array() || range.size() != 2 || !range[0].is_number() || !range[1].is_number()) return;
+        const auto least = range[0].get<double>(), most = range[1].get<double>();
+        constexpr double rounding = 1e-9;
+        if (value >= least - rounding && value <= most + rounding) return;
+        out.push_back(fmt::format("rl.controller: this run has {}, the policy was prepared on {}", what,
+                                  least == most ? shown(least) : shown(least) + " to " + shown(most)));
+    };
+    const auto whole = [](double value) { return fmt::format("{:.0f}", value); };
+    const auto interval = of.parts().interval, blocks = plan.steps / interval;
+    outside("blocks", static_cast<double>(blocks), fmt::format("{} blocks of {} steps", blocks, interval), whole);
+    outside("noise", plan.noise, fmt::format("noise z√D/B of {:.3g}", std::exp(plan.noise)),
+            [](double value) { return fmt::format("{:.3g}", std::exp(value)); });
+    outside("adapters", static_cast<double>(plan.adapters),
+            plan.adapters == 1 ? "one adapter" : fmt::format("{} adapters", plan.adapters), whole);
+    outside("bands", static_cast<double>(plan.bands),
+            plan.bands == 1 ? "independent noise" : fmt::format("noise in {} bands", plan.bands), whole);
     return out;
 }
 

@@ -2,10 +2,13 @@
 // What preparation leaves behind: a rule, a frozen normaliser, an actor's weights and a guard, in one small file; and
 // what a report says of it.
 #include <ATen/core/Tensor.h>
+#include <nlohmann/json_fwd.hpp>
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,9 +26,9 @@ struct prepared_parts {
     schedule fixed;             ///< that the rule and the residual were found around
     schedule best_fixed;        ///< the best that nothing steers: what remains where the gate was not passed
     bool passed = false;        ///< the gate
-    bool probed = true;         ///< whether it looks at public records
     std::int64_t interval = 0;  ///< steps between its decisions; what signals it knows depends on it
     rule how;
+    timetable usual;  ///< the mean of its own log rates over tasks: what it would set that heard nothing
     frozen_normaliser normaliser;
     residual_guard guard;
     std::int64_t hidden = 0;
@@ -35,7 +38,7 @@ struct prepared_parts {
 
 class prepared_policy {
   public:
-    static constexpr std::int64_t version = 2;
+    static constexpr std::int64_t version = 3;
     static constexpr std::uintmax_t largest_file = 1 << 20;  ///< bytes
 
     explicit prepared_policy(prepared_parts parts);
@@ -78,7 +81,15 @@ class prepared_policy {
 /// Plain sentences. Figures that the file lacks are left out.
 std::vector<std::string> describe_policy(const prepared_policy& of);
 
-/// What a run of so many steps should be warned of.
-std::vector<std::string> list_warnings(const prepared_policy& of, std::int64_t steps);
+/// Least and most of what a preparation's plans had: "seen" of its figures.
+struct plan_ranges {
+    std::array<double, 2> blocks = {}, noise = {}, adapters = {}, bands = {};
+
+    static plan_ranges of(std::span<const known_plan> plans, std::int64_t interval);  ///< of one plan at least
+};
+nlohmann::json to_json(const plan_ranges& of);
+
+/// Why its preparation says nothing of such a run: a sentence each; none where it has seen the like.
+std::vector<std::string> list_warnings(const prepared_policy& of, const known_plan& plan);
 
 }  // namespace rldp::rl

@@ -13,7 +13,7 @@ namespace rldp::rl {
 namespace {
 
 constexpr auto adapter_size = std::int64_t{of_adapter::count}, run_size = std::int64_t{of_run::count};
-constexpr std::int64_t own_actions = 2;
+constexpr std::int64_t own_actions = 1;   // an adapter's
 constexpr double first_log_sigma = -1.5;  // explores within a fourth of what may be added
 
 // Rows of a set, each with what all of it share.
@@ -65,21 +65,14 @@ void put(const set_action& into, std::int64_t row, const policy_action& chosen) 
     adapters.zero_();
     into.global[row].fill_(chosen.rate);
     auto* numbers = adapters.data_ptr<float>();
-    for (std::size_t i = 0; i < chosen.rates.size(); ++i) {
-        *numbers++ = static_cast<float>(chosen.rates[i]);
-        *numbers++ = static_cast<float>(chosen.shares[i]);
-    }
+    for (const double rate : chosen.rates) *numbers++ = static_cast<float>(rate);
 }
 
 policy_action action_at(const set_action& from, std::int64_t row, std::size_t adapters) {
     auto out = neutral(adapters);
     out.rate = from.global[row].item<double>();
     const auto own = from.adapters[row].contiguous();
-    const auto* numbers = own.data_ptr<float>();
-    for (std::size_t i = 0; i < adapters; ++i) {
-        out.rates[i] = *numbers++;
-        out.shares[i] = *numbers++;
-    }
+    std::copy_n(own.data_ptr<float>(), adapters, out.rates.begin());
     return out;
 }
 
@@ -225,10 +218,8 @@ double sampled(double mean, double log_sigma, splitmix& random) {
 policy_action with_residual(policy_action base, const policy_action& raw, double part) {
     require(base.rates.size() == raw.rates.size(), "a residual for another number of adapters");
     base.rate += part * most_added_rate * std::tanh(raw.rate);
-    for (std::size_t i = 0; i < base.rates.size(); ++i) {
+    for (std::size_t i = 0; i < base.rates.size(); ++i)
         base.rates[i] += part * most_added_rate * std::tanh(raw.rates[i]);
-        base.shares[i] += part * most_added_share * std::tanh(raw.shares[i]);
-    }
     return within_limits(std::move(base));
 }
 
@@ -304,10 +295,8 @@ raw_policy compute_raw_policy(const set_networks& nets, const at::Tensor& actor,
 policy_action sampled(const raw_policy& said, splitmix& random) {
     policy_action out = said.mean;
     out.rate = sampled(out.rate, said.log_sigma.rate, random);
-    for (std::size_t i = 0; i < out.rates.size(); ++i) {
+    for (std::size_t i = 0; i < out.rates.size(); ++i)
         out.rates[i] = sampled(out.rates[i], said.log_sigma.rates[i], random);
-        out.shares[i] = sampled(out.shares[i], said.log_sigma.shares[i], random);
-    }
     return out;
 }
 

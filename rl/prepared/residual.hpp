@@ -26,7 +26,7 @@ struct adapter_set {
 /// What an actor says, before it is squashed by tanh.
 struct set_action {
     at::Tensor global;    ///< [b, 1]: of the common rate
-    at::Tensor adapters;  ///< [b, n, 2]: of rate and share
+    at::Tensor adapters;  ///< [b, n, 1]: of each adapter's own
 };
 
 /// Zeros, for `adapters` at most.
@@ -78,9 +78,8 @@ class set_networks {
 // Residual. How a net's numbers become an action: added to a base policy's, squashed, and less so the farther a run
 // lies from all that was seen in preparation.
 
-/// The most that a residual adds to a log rate and to a log share.
+/// The most that a residual adds to a log rate.
 inline const double most_added_rate = std::log(2.0);
-inline constexpr double most_added_share = 1;
 
 /// `base` plus `part`, in [0, 1], of the squashed `raw`, within the limits.
 policy_action with_residual(policy_action base, const policy_action& raw, double part);

@@ -4,33 +4,15 @@
 #include <cmath>
 #include <numeric>
 
-#include "privacy/accounting/gdp.hpp"
+#include "base/error.hpp"
 
 namespace rldp::rl {
 namespace {
 
-constexpr double delta = 1e-5;
-
-// μ whose mechanism has ε at δ, by bisection: δ grows with μ.
-double find_mu(double epsilon) {
-    double low = 1e-3, high = 20;
-    for (int i = 0; i < 50; ++i) {
-        const double middle = std::sqrt(low * high);
-        (privacy::gaussian_delta(middle, epsilon) > delta ? high : low) = middle;
-    }
-    return low;
-}
-
-// z by the central limit, μ² = q²·T·(e^{1/z²} − 1): close enough for a task that guarantees nothing.
-double compute_noise_multiplier(double epsilon, double epochs, double steps) {
-    const double rate = epochs / steps;
-    return 1 / std::sqrt(std::log1p(std::pow(find_mu(epsilon) / rate, 2) / steps));
-}
-
-double mean_log_excess(const quadratics& of, const schedule& fixed) {
+double mean_log_excess(const quadratics& of, const rate_line& line) {
     double out = 0;
     for (const std::uint64_t seed : {1, 2}) {
-        const auto run = of.begin(fixed, seed);
+        const auto run = of.begin(line, seed);
         while (!run->finished()) run->play(neutral(of.sizes.size()));
         out += run->log_excess() / 2;
     }
@@ -70,12 +52,18 @@ double compute_sum(const std::vector<double>& values, std::size_t begin, std::si
                            values.begin() + static_cast<std::ptrdiff_t>(end), 0.0);
 }
 
-quadratics drawn_quadratics(const family& from, double offset, splitmix& random) {
+std::int64_t draw_integer(const range& from, splitmix& random) {
+    return random.integer(std::llround(from.low), std::llround(from.high));
+}
+
+quadratics draw(const family& from, double offset, splitmix& random) {
     quadratics out;
-    draw_plan(out, random);
-    const double public_distance = random.log_uniform(0.02, 0.3);
+    out.interval = steps_per_block;
+    out.steps = steps_per_block * std::llround(random.log_uniform(10, 100));
+    out.batch = random.log_uniform(16, 4096);
+    out.epochs = random.log_uniform(0.05, 5);
+    const double noise = random.uniform(-5, 2);
     std::vector<double> gradients;  // squares of the mean gradient's numbers
-    double excess = 0;
     const auto adapters = draw_integer(from.adapters, random);
     for (std::int64_t i = 0; i < adapters; ++i) {
         const auto size = static_cast<std::size_t>(draw_integer(from.size, random));
@@ -89,15 +77,13 @@ quadratics drawn_quadratics(const family& from, double offset, splitmix& random)
             const double theta = far * random.normal();
             out.curvatures.push_back(h);
             out.start.push_back(theta);
-            out.public_optima.push_back(public_distance * far * random.normal());
             gradients.push_back(h * theta * h * theta);
-            excess += 0.5 * h * theta * theta;
         }
         out.weight_norms.push_back(random.uniform(0, 2) * distance * std::sqrt(static_cast<double>(size)));
     }
     // E|g|² is the mean's square and σ²·Σh; their ratio is the coherence's square over what it leaves.
     const std::size_t numbers = gradients.size();
-    const double coherence = drawn(from.coherence, random);
+    const double coherence = random.log_uniform(from.coherence.low, from.coherence.high);
     out.unit_noise = compute_sum(gradients, 0, numbers) * (1 / (coherence * coherence) - 1) /
                      compute_sum(out.curvatures, 0, numbers);
     const double radius = random.log_uniform(0.5, 1.5);  // over a unit's norm
@@ -108,7 +94,7 @@ quadratics drawn_quadratics(const family& from, double offset, splitmix& random)
         out.radii.push_back(radius * std::sqrt(squares));
         begin += size;
     }
-    out.public_floor = excess * random.log_uniform(0.2, 5);
+    out.noise_multiplier = std::exp(noise) * out.batch / std::sqrt(static_cast<double>(numbers));
     const double squared =
         std::transform_reduce(out.start.begin(), out.start.end(), 0.0, std::plus<>(), [](double x) { return x * x; });
     out.rate =
@@ -118,30 +104,28 @@ quadratics drawn_quadratics(const family& from, double offset, splitmix& random)
 
 }  // namespace
 
-double drawn(const range& from, splitmix& random) {
-    return random.log_uniform(from.low, from.high);
-}
-
-std::int64_t draw_integer(const range& from, splitmix& random) {
-    return random.integer(std::llround(from.low), std::llround(from.high));
-}
-
-void draw_plan(task_plan& out, splitmix& random) {
-    out.interval = steps_per_block;
-    out.steps = steps_per_block * draw_integer({16, 32}, random);
-    out.batch = drawn({8, 64}, random);
-    out.epochs = drawn({0.05, 5}, random);  // a run of some hundred steps sees a part of a large table only
-    out.noise_multiplier =
-        compute_noise_multiplier(drawn({0.5, 8}, random), out.epochs, static_cast<double>(out.steps));
-}
-
 std::vector<family> families() {
-    return corners<family>({trait{"flat", {0, 0.6}}, {"steep", {0.8, 2}}},
-                           {trait{"cold", {0.15, 0.6}}, {"warm", {0.04, 0.15}}});
+    struct trait {
+        const char* name;
+        range values;
+    };
+    std::vector<family> out;
+    for (const auto& number : {trait{"few", {2, 4}}, trait{"many", {6, 10}}})
+        for (const auto& spectrum : {trait{"flat", {0, 0.6}}, trait{"steep", {0.8, 2}}})
+            for (const auto& start : {trait{"cold", {0.15, 0.6}}, trait{"warm", {0.04, 0.15}}})
+                out.push_back({std::string(number.name) + "-" + spectrum.name + "-" + start.name, number.values,
+                               spectrum.values, start.values});
+    return out;
 }
 
 std::vector<quadratics> draw_tasks(std::span<const family> from, double offset, std::uint64_t seed, std::size_t count) {
-    return drawn_in_turn(from, offset, seed, count, drawn_quadratics);
+    require(!from.empty() && offset >= 1, "tasks come from a family, their rates off by a factor of at least 1");
+    std::vector<quadratics> out;
+    for (std::size_t i = 0; i < count; ++i) {
+        splitmix random(seed, i);
+        out.push_back(draw(from[i % from.size()], offset, random));
+    }
+    return out;
 }
 
 }  // namespace rldp::rl

@@ -37,7 +37,7 @@ void for_each_index(std::size_t count, int jobs, const std::function<void(std::s
 
 namespace {
 
-constexpr double hindsight_reach = 2.5;  // of log rates, e^2.5 ≈ 12
+const double hindsight_reach = std::log(16.0);
 constexpr int hindsight_rates = 13;
 
 double mean_final_loss(const task& of, const scheduled_policy& who, std::uint64_t seed, std::size_t episodes) {
@@ -51,9 +51,10 @@ schedule best_in_hindsight(const task& of, const schedule& common, std::uint64_t
     schedule best = common;
     double best_loss = std::numeric_limits<double>::infinity();
     for (int k = 0; k < hindsight_rates; ++k)
-        for (const double tilt : {-1.0, common.tilt, 0.0}) {
-            const double shift = hindsight_reach * (2.0 * k / (hindsight_rates - 1) - 1);
-            const schedule tried = {common.log_rate + shift, tilt, common.tail};
+        for (const double tilt : {-1.0, common.numbers[schedule::tilt], 0.0}) {
+            auto tried = common;
+            tried.numbers[schedule::log_rate] += hindsight_reach * (2.0 * k / (hindsight_rates - 1) - 1);
+            tried.numbers[schedule::tilt] = tilt;
             const double loss = mean_final_loss(of, {tried}, seed, episodes);
             if (loss < best_loss) {
                 best_loss = loss;
@@ -70,7 +71,7 @@ std::uint64_t derive_seed(const comparison_seeds& how, std::size_t which) {
 std::vector<policy_observation> collect_observations_under(const task& of, const scheduled_policy& who,
                                                            std::uint64_t seed) {
     std::vector<policy_observation> out;
-    const auto run = of.begin(who.fixed, seed);
+    const auto run = of.begin(who.fixed.settle(of.plan()), seed);
     while (!run->finished()) {
         out.push_back(run->look());
         run->play(who.act(out.back()));
@@ -86,7 +87,8 @@ const policy_observation& at_time(const std::vector<policy_observation>& run, do
 
 // `own` with the releases of `other`, whose adapters are dealt out in turn.
 policy_observation shown(policy_observation own, const policy_observation& other) {
-    for (const auto feature : {of_run::probe, of_run::slope}) own.global[feature] = other.global[feature];
+    own.global[of_run::score] = other.global[of_run::score];
+    own.scored = other.scored;
     for (std::size_t i = 0; i < own.adapters.size(); ++i)
         for (const auto feature : {of_adapter::signal, of_adapter::cosine, of_adapter::along, of_adapter::update})
             own.adapters[i][feature] = other.adapters[i % other.adapters.size()][feature];
@@ -96,7 +98,7 @@ policy_observation shown(policy_observation own, const policy_observation& other
 }  // namespace
 
 double final_loss(const task& of, const scheduled_policy& who, std::uint64_t seed) {
-    const auto run = of.begin(who.fixed, seed);
+    const auto run = of.begin(who.fixed.settle(of.plan()), seed);
     while (!run->finished()) {
         const auto seen = run->look();
         run->play(who.act ? who.act(seen) : neutral(seen.adapters.size()));

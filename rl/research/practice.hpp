@@ -56,8 +56,8 @@ paired compare(std::span<const double> losses, std::span<const double> others);
 /// "mean", "standard_error", "wins", "least_gain": as a policy file tells it.
 nlohmann::json to_json(const paired& one);
 
-/// What there is to win: the schedule that hindsight finds for each task, among 39 around the common one, judged by
-/// other episodes than those it was found by, against the common one.
+/// What there is to win: the schedule that hindsight finds for each task, among 39 around the common one with rates of
+/// a sixteenth to sixteen times its own, judged by other episodes than those it was found by, against the common one.
 paired headroom(task_list tasks, const schedule& common, const comparison_seeds& how);
 
 }  // namespace rldp::rl

@@ -1,36 +1,31 @@
 #include "rl/research/preparation.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.hpp"
 #include "rl/prepared/splitmix.hpp"
-#include "rl/research/bilinear.hpp"
 
 namespace rldp::rl {
 namespace {
 
 enum stream : std::uint64_t { prepared_tasks, validation_tasks, gate_tasks, gate_noise, searches, learning, net };
 
-template <class Family>
 struct sides {
-    std::vector<Family> prepared, held_out;
+    std::vector<family> prepared, held_out;
 };
 
-template <class Family>
-sides<Family> divided(const std::vector<Family>& all, const std::vector<std::string>& held_out) {
-    const auto names = [](const std::string& word, const Family& one) {
+sides divide(const std::vector<family>& all, const std::vector<std::string>& held_out) {
+    const auto names = [](const std::string& word, const family& one) {
         return one.name.find(word) != std::string::npos;
     };
     for (const auto& word : held_out)
         refuse_unless(std::any_of(all.begin(), all.end(), [&](const auto& one) { return names(word, one); }),
                       fmt::format("'{}' names no family of tasks", word));
-    sides<Family> out;
+    sides out;
     for (const auto& one : all) {
         const bool held =
             std::any_of(held_out.begin(), held_out.end(), [&](const auto& word) { return names(word, one); });
@@ -41,64 +36,33 @@ sides<Family> divided(const std::vector<Family>& all, const std::vector<std::str
     return out;
 }
 
-template <class Family>
-std::vector<std::string> list_names(const std::vector<Family>& all) {
+std::vector<std::string> list_names(const std::vector<family>& all) {
     std::vector<std::string> out(all.size());
-    std::transform(all.begin(), all.end(), out.begin(), [](const Family& one) { return one.name; });
+    std::transform(all.begin(), all.end(), out.begin(), [](const family& one) { return one.name; });
     return out;
 }
 
-// Fewest and most.
-std::array<std::int64_t, 2> count_blocks(task_list tasks) {
-    std::array<std::int64_t, 2> out = {tasks.front()->blocks(), 0};
-    for (const auto* one : tasks) {
-        out[0] = std::min(out[0], one->blocks());
-        out[1] = std::max(out[1], one->blocks());
-    }
+std::vector<known_plan> list_plans(task_list tasks) {
+    std::vector<known_plan> out;
+    for (const auto* one : tasks) out.push_back(one->plan());
     return out;
 }
 
-// Tasks with what they are part of.
-struct task_set {
-    std::shared_ptr<const void> owner;
-    std::vector<const task*> list;
-};
-template <class Kind>
-task_set kept(std::vector<Kind> tasks) {
-    const auto owner = std::make_shared<const std::vector<Kind>>(std::move(tasks));
-    return {owner, list_tasks(*owner)};
-}
-
-struct drawn_tasks {
-    std::vector<std::string> families, held_out;
-    task_set prepared, validation, gate;
-};
-
-template <class Family, class Draw>
-drawn_tasks drawn_from(const std::vector<Family>& all, const preparation_config& config, const Draw& draw) {
-    const auto [prepared, held_out] = divided(all, config.held_out);
-    const auto tasks = [&](const std::vector<Family>& from, stream which, std::size_t count) {
-        return kept(draw(from, splitmix(config.seed, which).next(), count));
-    };
-    return {.families = list_names(prepared),
-            .held_out = list_names(held_out),
-            .prepared = tasks(prepared, prepared_tasks, config.tasks),
-            .validation = tasks(prepared, validation_tasks, config.validation_tasks),
-            .gate = tasks(held_out, gate_tasks, config.gate_tasks)};
-}
-
-drawn_tasks draw(const preparation_config& config) {
-    if (config.kind == task_kind::bilinear) {
-        require(!config.probed, "family B has no public records");
-        return drawn_from(bilinear_families(), config, [&](const auto& from, std::uint64_t seed, std::size_t count) {
-            return draw_tasks(from, config.offset, seed, count);
-        });
-    }
-    return drawn_from(families(), config, [&](const auto& from, std::uint64_t seed, std::size_t count) {
-        auto out = draw_tasks(from, config.offset, seed, count);
-        for (auto& one : out) one.probed = config.probed;
-        return out;
+/// What the policy sets by the clock, on average over tasks.
+timetable find_usual(task_list tasks, const scheduled_policy& who, std::uint64_t seed, int jobs) {
+    std::vector<timetable> each(tasks.size());
+    for_each_index(tasks.size(), jobs, [&](std::size_t i) {
+        std::vector<std::pair<double, double>> set = {{0, 0}};  // t/T and the log factor from then on
+        const auto run = tasks[i]->begin(who.fixed.settle(tasks[i]->plan()), splitmix(seed, i).next());
+        while (!run->finished()) {
+            const auto seen = run->look();
+            const auto chosen = who.act(seen);
+            set.emplace_back(seen.global[of_run::time], chosen.rate);
+            run->play(chosen);
+        }
+        each[i] = to_timetable(set);
     });
+    return mean_of(each);
 }
 
 }  // namespace
@@ -106,8 +70,14 @@ drawn_tasks draw(const preparation_config& config) {
 preparation train_policy(const preparation_config& config, const std::function<void(const std::string&)>& said) {
     const auto seed = [&](stream which) { return splitmix(config.seed, which).next(); };
     said("drawing tasks");
-    const auto drawn = draw(config);
-    const task_list tasks = drawn.prepared.list, gate = drawn.gate.list;
+    const auto [families_prepared, families_held_out] = divide(families(), config.held_out);
+    const auto drawn = [&](const std::vector<family>& from, stream which, std::size_t count) {
+        return draw_tasks(from, config.offset, seed(which), count);
+    };
+    const auto prepared = drawn(families_prepared, prepared_tasks, config.tasks),
+               fresh = drawn(families_prepared, validation_tasks, config.validation_tasks),
+               held_out = drawn(families_held_out, gate_tasks, config.gate_tasks);
+    const auto tasks = list_tasks(prepared), validation = list_tasks(fresh), gate = list_tasks(held_out);
 
     said("searching a schedule");
     auto searched = config.search;
@@ -117,7 +87,7 @@ preparation train_policy(const preparation_config& config, const std::function<v
     searched.seed += 1;
     const auto best_schedule = schedule_at(search_schedule(tasks, first, searched));
     said("searching a timetable");
-    const auto timed = search_open_loop_schedule(tasks, first, searched);
+    const auto timed = search_timetable(tasks, first, searched);
     said("searching a rule");
     const auto ruled = search_rule(tasks, first, config.begin, searched);
     said("learning a residual");
@@ -125,57 +95,50 @@ preparation train_policy(const preparation_config& config, const std::function<v
     refined.seed = seed(learning);
     std::visit([&](auto& learner) { learner.seed = seed(net); }, refined.learner);
     refined.jobs = config.jobs;
-    const auto residual = refine(tasks, drawn.validation.list, ruled.fixed, ruled.how, refined);
+    const auto residual = refine(tasks, validation, ruled.fixed, ruled.how, refined);
 
     said("judging on held-out families");
-    const prepared_policy refined_policy({.fixed = ruled.fixed,
-                                          .best_fixed = best_schedule,
-                                          .probed = config.probed,
-                                          .interval = steps_per_block,
-                                          .how = ruled.how,
-                                          .normaliser = residual.normaliser,
-                                          .guard = residual.guard,
-                                          .hidden = residual.hidden,
-                                          .actor = residual.actor});
+    prepared_parts parts{.fixed = ruled.fixed,
+                         .best_fixed = best_schedule,
+                         .interval = steps_per_block,
+                         .how = ruled.how,
+                         .usual = {},
+                         .normaliser = residual.normaliser,
+                         .guard = residual.guard,
+                         .hidden = residual.hidden,
+                         .actor = residual.actor};
+    const prepared_policy whole(parts);
     const comparison_seeds judging = {seed(gate_noise), config.gate_episodes, config.jobs};
     const auto losses = [&](const scheduled_policy& who) { return final_losses(gate, who, judging); };
-    const auto common = losses({best_schedule});
-    gate_figures found;
-    found.hindsight = headroom(gate, best_schedule, judging);
-    const scheduled_policy by_rule = {ruled.fixed, ruled.how};
-    const scheduled_policy whole = {ruled.fixed,
-                                    [&](const policy_observation& seen) { return refined_policy.act(seen); }};
-    const auto by_clock = losses(timed), won = losses(whole);
-    found.open_loop_schedule = compare(by_clock, common);
-    found.rule = compare(losses(by_rule), common);
-    found.policy = compare(won, common);
-    found.feedback = compare(won, by_clock);
-    std::vector<ablation> parts_of_gain;
-    if (config.ablations) {
-        said("searching parts of the rule");
-        parts_of_gain = ablations({tasks, gate, first, searched, judging, common}, by_rule, whole);
-    }
+    const scheduled_policy steered = {ruled.fixed, [&](const policy_observation& seen) { return whole.act(seen); }};
+    const auto common = losses({best_schedule}), by_clock = losses(timed), won = losses(steered);
+    const gate_figures found{.hindsight = headroom(gate, best_schedule, judging),
+                             .by_clock = compare(by_clock, common),
+                             .rule = compare(losses({ruled.fixed, ruled.how}), common),
+                             .policy = compare(won, common),
+                             .feedback = compare(won, by_clock),
+                             .shuffled = compare(shuffled_losses(gate, steered, judging), common)};
 
-    auto parts = refined_policy.parts();
-    const nlohmann::json figures = {
-        {"tasks", config.kind == task_kind::bilinear ? "bilinear" : "quadratics"},
-        {"families", drawn.families},
-        {"held_out", drawn.held_out},
-        {"blocks", count_blocks(tasks)},
-        {"rate_offset", config.offset},
-        {"seed", config.seed},
-        {"episodes_per_search", searched.generations * searched.population * searched.tasks},
-        {"residual_rounds", residual.rounds},
-        {"residual_curve", residual.curve},
-        {"gate",
-         {{"hindsight", to_json(found.hindsight)},
-          {"timetable", to_json(found.open_loop_schedule)},
-          {"rule", to_json(found.rule)},
-          {"policy", to_json(found.policy)},
-          {"feedback", to_json(found.feedback)}}}};
+    parts.usual = find_usual(validation, steered, seed(validation_tasks), config.jobs);
     parts.passed = found.passed();
-    parts.figures = figures.dump();
-    return {prepared_policy(std::move(parts)), found, std::move(parts_of_gain)};
+    parts.figures = nlohmann::json{{"tasks", "quadratics"},
+                                   {"families", list_names(families_prepared)},
+                                   {"held_out", list_names(families_held_out)},
+                                   {"seen", to_json(plan_ranges::of(list_plans(tasks), steps_per_block))},
+                                   {"rate_offset", config.offset},
+                                   {"seed", config.seed},
+                                   {"episodes_per_search", searched.generations * searched.population * searched.tasks},
+                                   {"residual_rounds", residual.rounds},
+                                   {"residual_curve", residual.curve},
+                                   {"gate",
+                                    {{"hindsight", to_json(found.hindsight)},
+                                     {"timetable", to_json(found.by_clock)},
+                                     {"rule", to_json(found.rule)},
+                                     {"policy", to_json(found.policy)},
+                                     {"feedback", to_json(found.feedback)},
+                                     {"shuffled", to_json(found.shuffled)}}}}
+                        .dump();
+    return {prepared_policy(std::move(parts)), found};
 }
 
 }  // namespace rldp::rl

@@ -169,7 +169,7 @@ std::vector<policy_observation> collect_observations(task_list tasks, const sche
     std::vector<std::vector<policy_observation>> each(tasks.size());
     for_each_index(tasks.size(), with.jobs, [&](std::size_t i) {
         splitmix random(with.seed, i);
-        const auto run = tasks[i]->begin(fixed, random.next());
+        const auto run = tasks[i]->begin(fixed.settle(tasks[i]->plan()), random.next());
         while (!run->finished()) {
             each[i].push_back(run->look());
             const auto& seen = each[i].back();
@@ -186,7 +186,8 @@ std::vector<policy_observation> collect_observations(task_list tasks, const sche
 set_episode explored(const task& of, const schedule& fixed, const rule& how, const frozen_normaliser& normalised,
                      const set_networks& nets, const at::Tensor& actor, std::uint64_t seed) {
     splitmix random(seed);
-    const auto run = of.begin(fixed, seed), alone = of.begin(fixed, seed);
+    const auto line = fixed.settle(of.plan());
+    const auto run = of.begin(line, seed), alone = of.begin(line, seed);
     const auto lead = [&] { return alone->log_excess() - run->log_excess(); };
     set_episode out;
     while (!run->finished()) {

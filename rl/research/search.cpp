@@ -1,4 +1,3 @@
-#include <array>
 #include <numeric>
 
 #include "base/error.hpp"
@@ -45,66 +44,23 @@ std::vector<double> search_schedule(task_list tasks, const std::vector<double>& 
 }
 
 ruled_schedule search_rule(task_list tasks, const std::vector<double>& start, const rule& begin,
-                           const search_config& how, std::span<const rule::number> free) {
+                           const search_config& how) {
     const auto split_point = [&](std::span<const double> point) {
-        return ruled_schedule{schedule_at(point.first(start.size())), rule_at(point.subspan(start.size()), free)};
+        return ruled_schedule{schedule_at(point.first(start.size())), rule_at(point.subspan(start.size()))};
     };
     const auto scheduled_policy_at = [&](std::span<const double> point) {
         const auto parts = split_point(point);
         return scheduled_policy{parts.fixed, parts.how};
     };
-    return split_point(search(tasks, followed_by(start, to_point(begin, free)), scheduled_policy_at, how));
+    return split_point(search(tasks, followed_by(start, to_point(begin)), scheduled_policy_at, how));
 }
 
-ruled_schedule search_rule(task_list tasks, const std::vector<double>& start, const rule& begin,
-                           const search_config& how) {
-    std::array<rule::number, rule::count> all;
-    for (std::size_t k = 0; k < all.size(); ++k) all[k] = static_cast<rule::number>(k);
-    return search_rule(tasks, start, begin, how, all);
-}
-
-scheduled_policy search_open_loop_schedule(task_list tasks, const std::vector<double>& start,
-                                           const search_config& how) {
+scheduled_policy search_timetable(task_list tasks, const std::vector<double>& start, const search_config& how) {
     const auto scheduled_policy_at = [&](std::span<const double> point) {
-        return scheduled_policy{schedule_at(point.first(start.size())),
-                                open_loop_schedule_at(point.subspan(start.size()))};
+        return scheduled_policy{schedule_at(point.first(start.size())), timetable_at(point.subspan(start.size()))};
     };
-    return scheduled_policy_at(search(tasks,
-                                      followed_by(start, std::vector<double>(open_loop_schedule{}.log_rates.size())),
-                                      scheduled_policy_at, how));
-}
-
-std::vector<ablation> ablations(const ablation_terms& terms, const scheduled_policy& ruled,
-                                const scheduled_policy& whole) {
-    std::vector<ablation> out;
-    const auto judge = [&](const char* name, const std::vector<double>& losses) {
-        out.push_back({name, compare(losses, terms.common)});
-    };
-    const auto part = [&](const char* name, std::span<const rule::number> free) {
-        const auto found = search_rule(terms.tasks, terms.start, {}, terms.search, free);
-        judge(name, final_losses(terms.gate, {found.fixed, found.how}, terms.judging));
-    };
-    constexpr std::array clock = {rule::bias, rule::time, rule::forget};
-    constexpr std::array plan = {rule::bias, rule::time, rule::forget, rule::noise};
-    constexpr std::array common = {rule::bias,   rule::time,   rule::forget, rule::noise,
-                                   rule::signal, rule::cosine, rule::along,  rule::slope};
-    constexpr std::array own = {rule::bias,       rule::time,      rule::forget,         rule::noise,
-                                rule::own_signal, rule::own_along, rule::share_of_signal};
-    constexpr std::array along = {rule::along, rule::forget};
-    constexpr std::array deaf = {rule::bias,   rule::time,   rule::forget,     rule::noise,
-                                 rule::signal, rule::cosine, rule::own_signal, rule::share_of_signal};
-    constexpr std::array blind = {rule::bias,   rule::time,  rule::forget,     rule::noise,     rule::signal,
-                                  rule::cosine, rule::along, rule::own_signal, rule::own_along, rule::share_of_signal};
-    part("rule of time alone", clock);
-    part("of time and noise", plan);
-    part("without own levers", common);
-    part("without common ones", own);
-    part("along and forget alone", along);
-    part("without along", deaf);
-    part("without the probe", blind);
-    judge("rule, shuffled", shuffled_losses(terms.gate, ruled, terms.judging));
-    judge("policy, shuffled", shuffled_losses(terms.gate, whole, terms.judging));
-    return out;
+    return scheduled_policy_at(
+        search(tasks, followed_by(start, std::vector<double>(timetable{}.log_rates.size())), scheduled_policy_at, how));
 }
 
 }  // namespace rldp::rl

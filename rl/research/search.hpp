@@ -1,10 +1,9 @@
 #pragma once
-// Schedules and rules found by CMA-ES on made-up tasks, and what a rule's gain is made of. A generation plays its
-// points on the same tasks with the same noise; the next one plays other tasks.
+// Schedules, rules and timetables found by CMA-ES on made-up tasks. A generation plays its points on the same tasks
+// with the same noise; the next one plays other tasks.
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "rl/prepared/environment.hpp"
@@ -25,7 +24,7 @@ std::vector<double> search(task_list tasks, const std::vector<double>& start,
                            const std::function<scheduled_policy(std::span<const double>)>& scheduled_policy_at,
                            const search_config& how);
 
-/// The three numbers of schedule_at().
+/// The seven numbers of schedule_at().
 std::vector<double> search_schedule(task_list tasks, const std::vector<double>& start, const search_config& how);
 
 struct ruled_schedule {
@@ -33,33 +32,11 @@ struct ruled_schedule {
     rule how;
 };
 /// Rule and schedule together, from `start`, a schedule's numbers, and the rule `begin`: what averages best under a
-/// fixed rate is not what does under a rate that follows the run. Numbers of the rule that are not `free` are zero.
-ruled_schedule search_rule(task_list tasks, const std::vector<double>& start, const rule& begin,
-                           const search_config& how, std::span<const rule::number> free);
+/// fixed rate is not what does under a rate that follows the run.
 ruled_schedule search_rule(task_list tasks, const std::vector<double>& start, const rule& begin,
                            const search_config& how);
 
-/// The same with an open-loop schedule in place of the rule.
-scheduled_policy search_open_loop_schedule(task_list tasks, const std::vector<double>& start, const search_config& how);
-
-// Ablation. What a rule's gain is made of.
-
-/// What parts are compared on: searched from where the rule was, and judged as it was.
-struct ablation_terms {
-    task_list tasks, gate;
-    std::vector<double> start;  ///< a schedule's numbers
-    search_config search;
-    comparison_seeds judging;
-    std::span<const double> common;  ///< losses of the schedule that all are compared with
-};
-
-struct ablation {
-    std::string name;
-    paired found;
-};
-
-/// Rules that lack numbers, searched anew; the rule, and the `whole` policy, that see another run.
-std::vector<ablation> ablations(const ablation_terms& terms, const scheduled_policy& ruled,
-                                const scheduled_policy& whole);
+/// The same with a timetable in place of the rule.
+scheduled_policy search_timetable(task_list tasks, const std::vector<double>& start, const search_config& how);
 
 }  // namespace rldp::rl

@@ -103,7 +103,6 @@ std::string to_json(const metrics_line& line) {
     if (line.steered)
         out["steered"] = {{"lr_factor", json_number(line.steered->lr_factor)},
                           {"rates", numbers(line.steered->rates)},
-                          {"shares", numbers(line.steered->shares)},
                           {"trust", json_number(line.steered->trust)}};
     if (line.lost) out["lost"] = true;
     if (!line.ledger.empty()) out["ledger"] = line.ledger;
@@ -122,8 +121,7 @@ metrics_line parse_metrics_line(const std::string& text) try {
     take(in, line);
     if (in.contains("steered")) {
         const auto& set = in["steered"];
-        line.steered = {number_from(set.at("lr_factor")), numbers_from(set.at("rates")), numbers_from(set.at("shares")),
-                        number_from(set.at("trust"))};
+        line.steered = {number_from(set.at("lr_factor")), numbers_from(set.at("rates")), number_from(set.at("trust"))};
     }
     if (in.contains("lost")) in["lost"].get_to(line.lost);
     if (in.contains("ledger")) in["ledger"].get_to(line.ledger);

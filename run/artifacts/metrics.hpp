@@ -43,9 +43,9 @@ struct metrics_line {
     std::optional<interval> eval_perplexity_in = {}, eval_value_token_nats_in = {}, eval_accuracy_in = {};
     /// Of a prepared controller, from its first decision on.
     struct steering {
-        double lr_factor = 1;               ///< of the schedule's rate
-        std::vector<double> rates, shares;  ///< [n] factors of the adapters' own, on top; w_i²
-        double trust = 1;                   ///< how much of what a net adds to a rule acts, in [0, 1]
+        double lr_factor = 1;       ///< of the schedule's rate
+        std::vector<double> rates;  ///< [n] factors of the adapters' own, on top
+        double trust = 1;           ///< how much of what a net adds to a rule acts, in [0, 1]
     };
     std::optional<steering> steered = {};
     std::string ledger = {};  ///< hash of the step's line there, of the header for step 0; empty in older run logs

@@ -3,6 +3,7 @@
 // Runs and made-up tasks take them from here.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace rldp::rl {
 
@@ -32,6 +33,27 @@ inline double compute_cosine(double product, double norm, double other_norm) {
 inline double compute_along(double product, double norm, double moved) {
     return compute_cosine(-product, norm, moved);
 }
+
+/// What a block's releases say of the common rate: the slope along the block before's move, ⟨−Σ, Δ⟩ over all adapters,
+/// over the deviation that noise alone would give it, so that its variance is one where nothing is to be learned, for
+/// any number of adapters and numbers. Above 0 the rate is too low, below 0 too high, as with compute_along().
+class slope_score {
+  public:
+    /// Of an adapter. `product` is Σ·Δ with Σ in units of the noise on a number of a release; `deviation` that noise,
+    /// so that adapters count as they do in the slope; `moved` ‖Δ‖².
+    void add(double product, double deviation, double moved, double releases) {
+        slope_ -= deviation * product;
+        variance_ += releases * deviation * deviation * moved;
+    }
+    /// None where nothing moved, or nothing was released.
+    std::optional<double> value() const {
+        if (variance_ <= 0) return std::nullopt;
+        return slope_ / std::sqrt(variance_);
+    }
+
+  private:
+    double slope_ = 0, variance_ = 0;
+};
 
 /// How far a block moved an adapter over how large it is, e⁻⁹ at least.
 inline double compute_update(double moved, double size) {

@@ -40,7 +40,8 @@ block_watch::block_watch(std::vector<privacy::segment> segments, const at::Tenso
       last_sum_(at::zeros_like(sum_)),
       last_moved_(at::zeros_like(sum_)),
       before_(host(adapter)),
-      features_(privacy::sizes_of_groups(segments_).size()) {}
+      noise_(privacy::sizes_of_groups(segments_).size()),
+      features_(noise_.size()) {}
 
 at::Tensor block_watch::whiten(at::Tensor scaled) {
     auto out = scaled * bands_[0];
@@ -60,6 +61,7 @@ void block_watch::add(const at::Tensor& gradient, const std::vector<double>& dev
         begin += part.size;
     }
     if (bands_.size() > 1) sum_.add_(whiten(std::move(into)));
+    for (std::size_t i = 0; i < noise_.size(); ++i) noise_[i] += deviations[i];
     ++releases_;
 }
 
@@ -73,18 +75,24 @@ void block_watch::close(const at::Tensor& adapter) {
     for (std::size_t i = 0; i < features_.size(); ++i)
         features_[i].update = compute_update(std::sqrt(path[i]), std::sqrt(size[i]));
     before_ = now;
+    score_.reset();
     if (releases_ == 0) return;
     const auto numbers = privacy::sizes_of_groups(segments_);
+    const auto released = static_cast<double>(releases_);
+    slope_score score;
     const auto squares = of(sum_, sum_), before = of(last_sum_, last_sum_), across = of(sum_, last_sum_);
     const auto last_path = of(last_moved_, last_moved_), product = of(sum_, last_moved_);
     for (std::size_t i = 0; i < features_.size(); ++i) {
-        features_[i].signal = compute_signal(squares[i], static_cast<double>(releases_ * numbers[i]));
+        features_[i].signal = compute_signal(squares[i], released * static_cast<double>(numbers[i]));
         features_[i].cosine = compute_cosine(across[i], std::sqrt(squares[i]), std::sqrt(before[i]));
         features_[i].along = compute_along(product[i], std::sqrt(squares[i]), std::sqrt(last_path[i]));
+        score.add(product[i], noise_[i] / released, last_path[i], released);
     }
+    score_ = score.value();
     last_moved_ = moved;
     std::swap(sum_, last_sum_);
     sum_.zero_();
+    std::fill(noise_.begin(), noise_.end(), 0.0);
     releases_ = 0;
 }
 
@@ -93,7 +101,8 @@ at::Tensor block_watch::tensors() const {
 }
 
 std::string block_watch::numbers() const {
-    nlohmann::json out = {{"releases", releases_}, {"signs", nlohmann::json::array()}};
+    nlohmann::json out = {{"releases", releases_}, {"noise", noise_}, {"signs", nlohmann::json::array()}};
+    if (score_) out["score"] = *score_;
     for (const auto& one : features_) out["signs"].push_back({one.signal, one.cosine, one.along, one.update});
     return out.dump();
 }
@@ -107,6 +116,10 @@ void block_watch::restore(const at::Tensor& tensors, const std::string& numbers)
     for (std::size_t i = 0; i < features_.size(); ++i)
         features_[i] = {features[i].at(0), features[i].at(1), features[i].at(2), features[i].at(3)};
     releases_ = in.at("releases");
+    noise_ = in.at("noise").get<std::vector<double>>();
+    refuse_unless(noise_.size() == features_.size(), "checkpoint: it watches another number of adapters");
+    score_.reset();
+    if (in.contains("score")) score_ = in["score"].get<double>();
     sum_ = tensors[0].clone();
     last_sum_ = tensors[1].clone();
     last_moved_ = tensors[2].clone();

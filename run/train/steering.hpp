@@ -25,13 +25,14 @@ struct block_observation {
     std::vector<double> base_radii;               ///< what clip_action delta is relative to
     double time = 0;                              ///< t/T
     std::vector<adapter_features> features = {};  ///< [n], of its gradients; empty where nobody asked for them
+    std::optional<double> score = {};             ///< of the common rate (slope_score); none where it tells nothing
     std::optional<double> log_public_loss = {};   ///< log of the loss on public records at its end; likewise
 };
 
 /// What the controller sets for the next block.
 struct block_action {
     std::vector<double> radii;         ///< C_i; empty: leave as they are
-    std::vector<double> shares;        ///< w_i², sum 1; empty: equal
+    std::vector<double> shares = {};   ///< w_i², sum 1; empty: equal
     double noise_multiplier;           ///< σ asked of the spending policy
     double lr_factor = 1;              ///< multiplies the learning-rate schedule, in [1/4, 4]
     std::vector<double> rates = {};    ///< [n] the same of an adapter's own, on top; empty: 1
@@ -68,9 +69,11 @@ class block_watch {
     /// A step without a release: with the next a new block of C may begin.
     void skip() { last_.clear(); }
     /// A block is over, and `adapter` is what it led to. A block without releases leaves signal, cosine and along as
-    /// they were.
+    /// they were, and has no score.
     void close(const at::Tensor& adapter);
     const std::vector<adapter_features>& features() const { return features_; }  ///< [n], of the last block
+    /// Of the last block; none where it had no releases, or no block before it had.
+    std::optional<double> score() const { return score_; }
 
     /// Everything that acts, for a checkpoint.
     at::Tensor tensors() const;   ///< float64 [4, D]
@@ -88,7 +91,9 @@ class block_watch {
     at::Tensor last_moved_;        ///< how that last one moved the adapter, float64 [D]
     at::Tensor before_;            ///< the adapter before this block, float64 [D]
     std::int64_t releases_ = 0;
+    std::vector<double> noise_;  ///< [n]: the sum of this block's deviations
     std::vector<adapter_features> features_;
+    std::optional<double> score_;
 };
 
 // Steered method. RLDP as a method: per-adapter radii and noise shares that a controller sets, and the private

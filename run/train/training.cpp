@@ -140,7 +140,8 @@ block_observation training::observe(double epsilon_spent) {
     return {.released = steered_->observe(epsilon_spent),
             .base_radii = steered_->base_radii(),
             .time = static_cast<double>(step_) / static_cast<double>(config_.steps),
-            .features = watch_ ? watch_->features() : std::vector<adapter_features>{}};
+            .features = watch_ ? watch_->features() : std::vector<adapter_features>{},
+            .score = watch_ ? watch_->score() : std::nullopt};
 }
 
 void training::apply_rates() {
@@ -232,7 +233,7 @@ eval::metrics_line step_machine::apply(const privacy::charge& charged, const pri
                                        const eval::progress_price& progress) {
     auto radii = training_.radii();
     std::optional<eval::metrics_line::steering> steered;
-    if (const auto& set = training_.chosen(); set.trust) steered = {set.lr_factor, set.rates, set.shares, *set.trust};
+    if (const auto& set = training_.chosen(); set.trust) steered = {set.lr_factor, set.rates, *set.trust};
     if (released != nullptr)
         training_.apply(*released);
     else

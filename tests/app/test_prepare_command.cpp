@@ -19,7 +19,8 @@ json tiny() {
                            {"train.eval_records", 4},
                            {"train.eval_every", 1000},
                            {"train.expected_batch_size", 4},
-                           {"train.steps", 24}}}};
+                           {"train.steps", 24},
+                           {"noise.bands", 1}}}};
     auto in_random_words = family;
     in_random_words["template"] = "random";
     return {{"seed", 1},
@@ -30,16 +31,8 @@ json tiny() {
               {"gate_tasks", 4},
               {"generations", 1},
               {"rounds", 0}}},
-            {"bilinear",
-             {{"offset", 4},
-              {"held_out", {"many", "warm"}},
-              {"tasks", 2},
-              {"gate_tasks", 2},
-              {"generations", 1},
-              {"rounds", 0}}},
             {"runs",
-             {{"lr", 0.01},
-              {"offset", 4},
+             {{"offset", 4},
               {"generations", 1},
               {"population", 4},
               {"tasks", 1},

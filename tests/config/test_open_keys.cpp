@@ -163,6 +163,14 @@ TEST_CASE("under a prepared policy nothing of its schedule is chosen, and it dec
     CHECK_FALSE(of(made, "train.warmup"));
     CHECK_FALSE(of(made, "train.schedule"));
     CHECK(c.train.lr == 0.01);
+    // Its schedule is a factor of the rate that a run has without it.
+    for (const std::string steps : {"60", "240"}) {
+        auto steered = parsed(R"({"rl": {"state": "prepared", "controller": "p"}})", {"train.steps=" + steps}),
+             alone = parsed(R"({"rl": {"state": "schedule"}})", {"train.steps=" + steps});
+        for (auto* one : {&steered, &alone}) choose_open_keys(*one, 73271, {.width = 64});
+        CHECK(steered.train.lr == alone.train.lr);
+        CHECK(steered.train.lr == (steps == "60" ? 0.014 : 0.007));
+    }
 }
 
 TEST_CASE("an open key that a run needs is named") {

@@ -59,7 +59,11 @@ TEST_CASE("a prepared controller goes with what it was prepared on, and leaves n
                        R"(}, "noise": {"allocation": "shares"})" + rest + "}");
     };
     CHECK(with("").empty());
-    CHECK(has(refused(R"({"rl": {"state": "published", "policy": "shuffled"}})"), "a control of prepared policies"));
+    for (const std::string control : {"shuffled", "deaf"}) {
+        CHECK(has(refused(R"({"rl": {"state": "published", "policy": ")" + control + "\"}}"),
+                  "rl.policy \"" + control + "\" is a control of prepared policies"));
+        CHECK(with(R"(, "policy": ")" + control + "\"").empty());
+    }
     CHECK(refused(R"({"rl": {"state": "prepared"}})").empty());  // the one that ships
     CHECK(refused(R"({"rl": {"controller": "p.safetensors"}})").empty());
     CHECK(has(refused(R"({"rl": {"state": "published", "controller": "p.safetensors"}})"), "rl.state \"prepared\""));

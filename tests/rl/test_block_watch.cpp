@@ -80,7 +80,7 @@ TEST_CASE("noise in bands is whitened before it is watched") {
     rl::block_watch watch(two_groups, at::zeros({5}), bands), raw(two_groups, at::zeros({5}));
     at::manual_seed(4);
     std::vector<at::Tensor> x;  // C⁻¹z, by forward substitution
-    double mean = 0, of_raw = 0;
+    double mean = 0, of_raw = 0, scores = 0, score_squares = 0;
     for (int block = 0; block < 400; ++block) {
         for (int step = 0; step < 4; ++step) {
             auto next = at::randn({5}, at::kDouble);
@@ -89,13 +89,19 @@ TEST_CASE("noise in bands is whitened before it is watched") {
             watch.add(x.back().to(at::kFloat), {1, 1});
             raw.add(x.back().to(at::kFloat), {1, 1});
         }
-        watch.close(at::zeros({5}));
+        watch.close(at::full({5}, 1 + block % 3));  // it moves each time
         raw.close(at::zeros({5}));
+        CHECK(watch.score().has_value() == (block > 0));
+        scores += watch.score().value_or(0);
+        score_squares += std::pow(watch.score().value_or(0), 2);
         mean += std::sinh(watch.features()[1].signal) / 400;
         of_raw += std::sinh(raw.features()[1].signal) / 400;
     }
     CHECK(mean == Approx(0).margin(0.12));  // deviation 0.04, as above
     CHECK(of_raw < -0.15);                  // what is taken back shows as a signal
+    // Of independent releases: a score's variance is one where nothing is to be learnt.
+    CHECK(scores / 399 == Approx(0).margin(0.2));
+    CHECK(score_squares / 399 == Approx(1).margin(4 * std::sqrt(2 / 399.0)));
     // After a step that was lost nothing is taken for the step before.
     watch.skip();
     rl::block_watch fresh(two_groups, at::zeros({5}), bands);
@@ -113,6 +119,7 @@ TEST_CASE("along a line it is positive before the lowest point, zero there and n
         at::tensor({1.0, 1.0, second_deviation, second_deviation, second_deviation}, at::kDouble).to(at::kFloat);
     for (const double reached : {0.5, 1.0, 1.5}) {
         std::array<double, 2> mean = {}, squares = {};
+        double mean_score = 0;
         constexpr int runs = 2000;
         for (int run = 0; run < runs; ++run) {
             rl::block_watch watch(two_groups, at::zeros({5}));
@@ -123,6 +130,8 @@ TEST_CASE("along a line it is positive before the lowest point, zero there and n
             watch.close(at::full({5}, reached));
             watch.add(noisy(reached), noise_of_both);
             watch.close(at::full({5}, 7));  // where this block went is the next one's affair
+            REQUIRE(watch.score());
+            mean_score += *watch.score() / runs;
             for (std::size_t i = 0; i < 2; ++i) {
                 mean[i] += watch.features()[i].along / runs;
                 squares[i] += watch.features()[i].along * watch.features()[i].along / runs;
@@ -135,7 +144,78 @@ TEST_CASE("along a line it is positive before the lowest point, zero there and n
             if (reached == 1) CHECK(std::abs(mean[i]) < 4 * error);
             if (reached > 1) CHECK(mean[i] < -4 * error);
         }
+        // The slope is 5(x − 1) along u, and its noise has the variance of five numbers'.
+        const double slope = 5 / std::sqrt(2 + 3 * second_deviation * second_deviation);
+        CHECK(mean_score == Approx((1 - reached) * slope).margin(4 / std::sqrt(static_cast<double>(runs))));
     }
+}
+
+TEST_CASE("a score's variance is one under noise alone, however unlike adapters are in size and noise") {
+    struct one_adapter {
+        std::int64_t size;
+        double deviation, reach;
+    };
+    at::manual_seed(6);
+    for (const auto& all :
+         {std::vector<one_adapter>{{2, 1, 1}, {30, 100, 1}},
+          std::vector<one_adapter>{{1, 0.01, 5}, {3, 1, 0.1}, {200, 0.3, 2}}, std::vector<one_adapter>{{7, 3, 1}}}) {
+        std::vector<at::Tensor> moved;
+        for (const auto& one : all) moved.push_back(at::randn({one.size}, at::kDouble) * one.reach);
+        double mean = 0, squares = 0;
+        constexpr int trials = 2000, releases = 4;
+        for (int trial = 0; trial < trials; ++trial) {
+            rl::slope_score score;
+            for (std::size_t i = 0; i < all.size(); ++i) {
+                const auto sum = at::randn({all[i].size}, at::kDouble) * std::sqrt(releases);  // in its own noise
+                score.add((sum * moved[i]).sum().item<double>(), all[i].deviation,
+                          moved[i].square().sum().item<double>(), releases);
+            }
+            REQUIRE(score.value());
+            mean += *score.value() / trials;
+            squares += *score.value() * *score.value() / trials;
+        }
+        CAPTURE(all.size(), mean, squares);
+        CHECK(mean == Approx(0).margin(4 / std::sqrt(static_cast<double>(trials))));
+        CHECK(squares == Approx(1).margin(4 * std::sqrt(2.0 / trials)));
+    }
+    CHECK_FALSE(rl::slope_score().value());
+    rl::slope_score still;
+    still.add(0, 1, 0, 4);
+    CHECK_FALSE(still.value());
+}
+
+TEST_CASE("a score has the slope's sign where one adapter's noise hides what another's says") {
+    // The slope is −1 in the first adapter, 20 in the second under a hundred times the noise. Mean cosine: −0.4.
+    rl::block_watch watch(two_groups, at::zeros({5}));
+    watch.add(at::ones({5}), {1, 100});
+    watch.close(row({1, 0, 1, 0, 0}));
+    CHECK_FALSE(watch.score());
+    watch.add(row({1, 0, -20, 100 * std::sqrt(0.96F), 0}), {1, 100});
+    watch.close(at::ones({5}));
+    CHECK(watch.features()[0].along == Approx(-1));
+    CHECK(watch.features()[1].along == Approx(0.2));
+    REQUIRE(watch.score());
+    CHECK(*watch.score() == Approx(19 / std::sqrt(1.0 + 100 * 100)));
+}
+
+TEST_CASE("a block has a score where it had releases, and one before it, too") {
+    rl::block_watch watch(two_groups, at::zeros({5}));
+    double reached = 0;
+    const auto close_after = [&](int releases) {
+        for (int i = 0; i < releases; ++i) watch.add(row({1, 2, 3, 4, 5}), noise_of_both);
+        watch.close(at::full({5}, reached += 1));
+        return watch.score();
+    };
+    CHECK_FALSE(close_after(0));
+    CHECK_FALSE(close_after(2));
+    CHECK_FALSE(close_after(0));
+    const auto once = close_after(1);
+    REQUIRE(once);
+    CHECK(*once < 0);  // releases point the way that it goes up
+    CHECK_FALSE(close_after(0));
+    const auto twice = close_after(2);
+    REQUIRE(twice);
+    CHECK(*twice == Approx(*once * std::sqrt(2.0)));
 }
 
 TEST_CASE("a block without releases leaves signal and cosine as they were") {
@@ -152,16 +232,21 @@ TEST_CASE("a watch that is restored within a block goes on bit for bit") {
     at::manual_seed(2);
     rl::block_watch watch(two_groups, at::randn({5})), other(two_groups, at::zeros({5}));
     const auto both = [&](auto act) { act(watch), act(other); };
-    watch.add(at::randn({5}), noise_of_both);
-    watch.close(at::randn({5}));
+    for (int block = 0; block < 2; ++block) {
+        watch.add(at::randn({5}), noise_of_both);
+        watch.close(at::randn({5}));
+    }
     watch.add(at::randn({5}), noise_of_both);
     const auto kept = watch.tensors();
     const auto numbers = watch.numbers();
     other.restore(kept, numbers);
+    REQUIRE(watch.score());
+    CHECK(other.score() == watch.score());
     const auto next = at::randn({5});
     const auto adapter = at::randn({5});
     both([&](rl::block_watch& one) { one.add(next, noise_of_both), one.close(adapter); });
     CHECK(same(watch.features(), other.features()));
+    CHECK(other.score() == watch.score());
     CHECK(watch.numbers() == other.numbers());
     CHECK(at::equal(watch.tensors(), other.tensors()));
     CHECK_FALSE(at::equal(watch.tensors(), kept));  // what was snapshot stays as it was
@@ -205,6 +290,7 @@ void play(rl::training& run, std::int64_t until) {
         run.apply(value);
         if (!run.decision_due()) continue;
         const auto seen = run.observe(0.5);
+        CHECK(seen.score.has_value() == (run.step() > 4));
         rl::block_action chosen;
         chosen.noise_multiplier = 1;
         chosen.lr_factor = 1 + 0.1 * seen.time;

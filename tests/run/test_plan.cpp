@@ -83,10 +83,9 @@ TEST_CASE("check tells of a prepared policy, and refuses one that is not for suc
     const auto plan = checked(as_it_is);
     REQUIRE_FALSE(plan.controller.empty());
     CHECK(has(plan.controller[0], "passed its gate"));
-    const auto warned = checked([](auto& parts) { parts.figures = R"({"blocks":[16,24]})"; });  // of 15
+    const auto warned = checked([](auto& parts) { parts.figures = R"({"seen":{"blocks":[16,24]}})"; });  // of 15
     CHECK(std::any_of(warned.warnings.begin(), warned.warnings.end(),
                       [](const auto& line) { return has(line, "15 blocks of 8 steps"); }));
-    CHECK(has(refusal([&] { checked([](auto& parts) { parts.probed = true; }); }), "public records"));
     CHECK(has(refusal([&] { checked(as_it_is, {"rl.interval=9"}); }), "give 8"));
     const std::vector<std::string> learning = {"rl.online=true", "public.path=synthetic:60"};
     CHECK(has(checked(as_it_is, learning).controller.back(), "goes on learning"));
@@ -105,8 +104,14 @@ TEST_CASE("a policy brings its own schedule, and one that did not pass its gate 
             config::load("config/demo.json", {"data.path=synthetic:400", "train.expected_batch_size=8", "train.lr=0.01",
                                               "rl.state=prepared", "rl.controller=" + file, "noise.allocation=shares"});
         const auto plan = actors::check(config);
-        const auto& wanted = passed ? parts.fixed : parts.best_fixed;
         const auto spec = actors::resolve(config, plan.population, models::read_model_config(config.model.path));
+        const auto known = actors::describe_plan(spec, plan);
+        CHECK(known.steps == 120);
+        CHECK(known.noise ==
+              Approx(std::log(plan.noise_multiplier * std::sqrt(static_cast<double>(plan.trainable_parameters)) / 8)));
+        CHECK(known.adapters == plan.groups.size());
+        CHECK(known.bands == plan.bands);
+        const auto wanted = (passed ? parts.fixed : parts.best_fixed).settle(known);
         const auto rates = actors::make_rate_schedule(spec, plan);
         CHECK(rates.rate(plan.steps / 20 + 1) == Approx(0.01 * std::exp(wanted.log_rate) * (1 - wanted.tilt)));
         CHECK(actors::make_average_config(spec, plan).window == wanted.tail);
@@ -147,7 +152,7 @@ TEST_CASE("a bound on attackers lowers ε to what keeps it, and whoever resumes 
     CHECK(has(refusal([&] { settled({"privacy.risk.tpr=0.0100001"}); }), "is kept by no ε"));
 }
 
-TEST_CASE("the policy that ships steers runs as long as it has seen, and a schedule has the others") {
+TEST_CASE("a schedule has the runs for which nobody vouches, and the policy those that ask for it") {
     const auto planned = [](const std::string& steps, std::vector<std::string> set) {
         set.insert(set.end(),
                    {"rl.interval=null", "rl.warmup=null", "noise.statistics_share=null", "train.steps=" + steps});
@@ -159,9 +164,7 @@ TEST_CASE("the policy that ships steers runs as long as it has seen, and a sched
         return name_of(chosen.controller.kind) + " " + std::to_string(chosen.controller.interval);
     };
     CHECK(planned("55", {"seed=1"}) == "schedule 5");
-    CHECK(planned("56", {"seed=1"}) == "prepared 4");
-    CHECK(planned("107", {"seed=1"}) == "prepared 4");
-    CHECK(planned("108", {"seed=1"}) == "schedule 9");
+    CHECK(planned("107", {"seed=1"}) == "schedule 9");
     CHECK(planned("80", {"train.schedule=linear"}) == "schedule 5");
     CHECK(planned("80", {"noise.bands=2"}) == "schedule 5");
     CHECK(planned("80", {"noise.policy=deck"}) == "published 5");
@@ -194,17 +197,14 @@ TEST_CASE("noise in bands is priced as rounds, chosen where it is open and pays,
     const auto one = with("noise.bands=1");
     CHECK(reason(one) == "not chosen");
     CHECK(many.train.lr == Approx(2 * one.train.lr).epsilon(0.06));  // of two digits
-    // The policy that ships knows independent noise alone: it steers such a run where there is no other.
-    const auto unsteered = with("method.name=rldp");
-    CHECK(unsteered.controller.kind == controller_kind::schedule);
-    CHECK(unsteered.privacy.bands == 4);
-    CHECK(unsteered.method.name == "static");
-    CHECK(has(unsteered.choices.front().reason, "4 bands of correlated noise are worth more"));
-    small_batches.push_back("noise.allocation=shares");  // which no schedule sets
-    CHECK(with("method.name=rldp").controller.kind == controller_kind::prepared);
-    small_batches.back() = "noise.bands=1";
-    CHECK(with("method.name=rldp").controller.kind == controller_kind::prepared);
-    small_batches.pop_back();
+    // Who steers changes neither bands nor the rate that a schedule is a factor of.
+    for (const auto* state : {"rl.state=schedule", "rl.state=prepared"}) {
+        small_batches[0] = state;
+        const auto steered = with("method.name=rldp");
+        CHECK(steered.privacy.bands == 4);
+        CHECK(steered.train.lr == many.train.lr);
+    }
+    small_batches[0] = "method.name=static";
     const auto at_this_rate = with("train.lr=0.01");
     CHECK(at_this_rate.privacy.bands == 1);
     CHECK(has(reason(at_this_rate), "of 4: they take"));
@@ -219,8 +219,7 @@ TEST_CASE("noise in bands is priced as rounds, chosen where it is open and pays,
     CHECK(rounds[0].sample_rate == Approx(4 * 64 / 73271.0));
     CHECK(steps[0].steps == 100);
     CHECK(rounds[0].noise_multiplier > steps[0].noise_multiplier);
-    // A controller that was prepared on independent noise, and one that deals cards.
-    CHECK(has(reason(resolved(73271, {"train.steps=80", "rl.state=prepared"})), "independent noise"));
+    // A controller that deals cards.
     CHECK(has(reason(resolved(73271, {"train.steps=80", "noise.policy=deck"})), "not proven"));
     CHECK(has(refusal([&] { resolved(73271, {"noise.policy=deck", "noise.bands=2"}); }), "noise.bands is 2"));
     const auto layout = models::make_layout(model, {8, 16, 0, {"q", "v"}});

@@ -18,7 +18,8 @@ using json = nlohmann::ordered_json;
 /// Keys that a task sets itself, or that mean other records or another method.
 bool is_the_tasks_own(const std::string& key) {
     return key.starts_with("data.path") || key.starts_with("rl.") || key == "seed" || key == "data.split_seed" ||
-           key == "train.lr" || key.starts_with("noise.") || key.starts_with("method.") || key.starts_with("audit.");
+           key == "train.lr" || (key.starts_with("noise.") && key != "noise.bands") || key.starts_with("method.") ||
+           key.starts_with("audit.");
 }
 
 class preparation_reader {
@@ -27,16 +28,11 @@ class preparation_reader {
 
     preparation_file read() const {
         const auto& whole = from_.whole();
-        from_.allow_only(whole, "", {"about", "seed", "quadratics", "bilinear", "runs"});
+        from_.allow_only(whole, "", {"about", "seed", "quadratics", "runs"});
         preparation_file out;
         out.seed = static_cast<std::uint64_t>(number(whole, "", "seed", 0, 1'000'000'000));
         out.quadratics = made_up(from_.get<json>(whole, "", "quadratics"), "quadratics");
-        out.bilinear = made_up(from_.get<json>(whole, "", "bilinear"), "bilinear");
-        out.bilinear.kind = rl::task_kind::bilinear;
-        // An episode takes fifty times as long.
-        out.bilinear.search.tasks = std::min<std::size_t>(24, out.bilinear.tasks);
-        out.bilinear.gate_episodes = 1;
-        out.quadratics.seed = out.bilinear.seed = out.seed;
+        out.quadratics.seed = out.seed;
         out.runs = runs(from_.get<json>(whole, "", "runs"), out.seed);
         return out;
     }
@@ -65,7 +61,6 @@ class preparation_reader {
         from_.allow_only(object, where,
                          {"offset", "held_out", "tasks", "gate_tasks", "generations", "rounds", "learner"});
         rl::preparation_config out;
-        out.probed = false;  // runs show their controller no public records
         out.offset = factor(object, where, "offset", 1, 100);
         out.held_out = from_.distinct<std::string>(object, where, "held_out");
         out.tasks = count(object, where, "tasks", 2);
@@ -85,10 +80,9 @@ class preparation_reader {
     run_preparation runs(const json& object, std::uint64_t seed) const {
         const std::string where = "runs";
         from_.allow_only(object, where,
-                         {"lr", "offset", "generations", "population", "tasks", "validation_tasks", "gate_tasks",
-                          "gate_seed", "families", "held_out"});
+                         {"offset", "generations", "population", "tasks", "validation_tasks", "gate_tasks", "gate_seed",
+                          "families", "held_out"});
         run_preparation out;
-        out.lr = factor(object, where, "lr", 1e-6, 1);
         out.offset = factor(object, where, "offset", 1, 100);
         out.generations = count(object, where, "generations", 0);
         out.population = count(object, where, "population", 4);
@@ -118,10 +112,10 @@ class preparation_reader {
     void check(const run_family& one, const run_preparation& terms) const {
         const auto where = "runs.families." + one.name;
         const auto loaded = [&](const std::vector<std::string>& more) {
-            auto set = draw_runs({one}, terms, 1, 0, 1).front().set;
-            set.emplace_back("rl.controller=policy");
-            set.insert(set.end(), more.begin(), more.end());
             try {
+                auto set = draw_runs({one}, terms, 1, 0, 1).front().set;
+                set.emplace_back("rl.controller=policy");
+                set.insert(set.end(), more.begin(), more.end());
                 return config::load(one.base, set);
             } catch (const error& reason) {
                 from_.refuse_at(where, fmt::format("its tasks are no sound configurations: {}", reason.what()));
@@ -131,7 +125,9 @@ class preparation_reader {
         for (const auto& key : one.drawn)
             for (const auto& value : key.values) loaded({key.name + "=" + value});
         if (!whole.train.steps)
-            from_.refuse_at(where, "leaves train.steps open, of which its blocks depend; set or draw it");
+            from_.refuse_at(where, "leaves train.steps open, on which its blocks depend; set or draw it");
+        if (!whole.noise.bands)
+            from_.refuse_at(where, "leaves noise.bands open, on which its rate depends; set or draw it");
         if (whole.public_data.path && !whole.public_data.path->starts_with("synthetic:"))
             from_.refuse_at(where, fmt::format("its base reads public.path {}; a preparation is for no one's records",
                                                *whole.public_data.path));

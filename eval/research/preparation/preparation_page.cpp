@@ -38,12 +38,15 @@ std::string gate_table(const nlohmann::json& figures) {
     const auto* gate = find(figures, "gate");
     if (gate == nullptr) return {};
     std::vector<std::vector<std::string>> rows;
-    const std::array<std::array<const char*, 3>, 6> all = {{{"hindsight", "the best schedule of each task", "schedule"},
-                                                            {"clock", "a rate by the clock alone", "schedule"},
-                                                            {"timetable", "a timetable", "schedule"},
-                                                            {"first", "the policy before any run", "schedule"},
-                                                            {"policy", "the policy", "schedule"},
-                                                            {"feedback", "the policy", "clock"}}};
+    const std::array<std::array<const char*, 3>, 8> all = {
+        {{"hindsight", "the best schedule of each task", "schedule"},
+         {"timetable", "a timetable", "schedule"},
+         {"rule", "the rule alone", "schedule"},
+         {"deaf", "the policy's mean timetable, deaf to the run", "schedule"},
+         {"shuffled", "the policy, shown another task's releases", "schedule"},
+         {"policy", "the policy", "schedule"},
+         {"feedback", "the policy", "timetable"},
+         {"default_rate", "the policy, at the rates that are chosen", "schedule"}}};
     for (const auto& [key, name, than] : all)
         if (const auto* one = find(*gate, key)) rows.push_back(make_row(name, than, *one));
     return html_table("The gate: loss on tasks of held-out families, against the best of equal search",
@@ -59,7 +62,7 @@ std::string families_table(const nlohmann::json& figures) {
         const bool held = std::find(held_out.begin(), held_out.end(), name) != held_out.end();
         rows.push_back(make_row(name, held ? "held out" : "prepared on, other tasks", found));
     }
-    return html_table("The policy against the best fixed schedule, family by family",
+    return html_table("The policy against the schedule that knows the plan, family by family",
                       {"family", "", "loss", "95 % of such comparisons", "tasks won"}, rows, 2);
 }
 
@@ -140,13 +143,23 @@ captioned paths_figure(const std::vector<rate_path>& paths) {
 }
 
 std::string rule_table(const rl::prepared_parts& parts) {
-    constexpr std::array names = {"bias",  "time",   "signal",     "cosine",    "along",          "slope",
-                                  "noise", "forget", "own signal", "own along", "share of signal"};
+    constexpr std::array names = {"gain", "settle", "aim", "softness"};
     static_assert(names.size() == rl::rule::count);
     std::vector<std::vector<std::string>> rows;
     for (std::size_t k = 0; k < names.size(); ++k)
         rows.push_back({names[k], fmt::format("{:.3f}", parts.how.numbers[k])});
     return html_table("The rule", {"", "number"}, rows);
+}
+
+std::string schedules_table(const rl::prepared_parts& parts) {
+    constexpr std::array names = {
+        "log rate", "per log z√D/B", "per log of steps", "per log of adapters", "per log of bands", "tilt", "tail"};
+    static_assert(names.size() == rl::schedule::count);
+    std::vector<std::vector<std::string>> rows;
+    for (std::size_t k = 0; k < names.size(); ++k)
+        rows.push_back({names[k], fmt::format("{:.3f}", parts.fixed.numbers[k]),
+                        fmt::format("{:.3f}", parts.best_fixed.numbers[k])});
+    return html_table("Schedules, by what is known beforehand", {"", "under the rule", "deaf"}, rows);
 }
 
 }  // namespace
@@ -160,9 +173,7 @@ std::string preparation_html(const rl::prepared_policy& of, const std::vector<ra
                                     residual_figure(parsed_figures)};
     std::erase_if(drawn, [](const captioned& one) { return one.empty(); });
     if (!drawn.empty()) out += "<h2>How</h2>\n" + figures(drawn, "The numbers are in the policy's file");
-    out += rule_table(parts);
-    out += fmt::format("<p>Schedule: mean rate ×{:.3g}, tilt {:.2f}, mean of the last {:.0f} % of the iterates.</p>\n",
-                       std::exp(parts.fixed.log_rate), parts.fixed.tilt, 100 * parts.fixed.tail);
+    out += rule_table(parts) + "<br>" + schedules_table(parts);
     return page("A prepared controller", out);
 } catch (const nlohmann::json::exception&) {
     return page("A prepared controller", "<h1>A prepared controller</h1>\n" + html_list(rl::describe_policy(of)));

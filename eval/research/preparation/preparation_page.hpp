@@ -11,7 +11,7 @@ namespace rldp::eval {
 /// What a policy made of one task's learning rate.
 struct rate_path {
     std::string task;
-    double began = 0;  ///< mean rate that the task was given, over that which a user would begin with
+    double began = 0;  ///< mean rate that the task was given, over that which is chosen for its plan
     curve factors;     ///< common factor of the rate, over the share of the steps
 };
 

@@ -12,9 +12,12 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "config/config.hpp"
+#include "config/open_keys.hpp"
 #include "eval/experiments/cell_files.hpp"
 #include "eval/experiments/run.hpp"
 #include "eval/research/preparation/real_runs.hpp"
+#include "models/architecture/model_config.hpp"
 #include "rl/prepared/splitmix.hpp"
 #include "rl/research/cma_es.hpp"
 
@@ -112,19 +115,29 @@ namespace {
 
 constexpr std::int64_t first_world = 1000;  // lower ones are left to test beds and to practice by hand
 
+/// What train.lr comes to where a user leaves it open.
+double usual_rate(const run_family& from, std::vector<std::string> set) {
+    set.emplace_back("rl.controller=policy");
+    const auto config = config::load(from.base, set);
+    const auto& targets = config.lora.targets;
+    return config::rate_for(config, config::planned_steps(config, from.records),
+                            {.width = models::read_model_config(config::to_reading_spec(config).model.path).width,
+                             .queries_and_values = targets && *targets == std::vector<std::string>{"q", "v"}});
+}
+
 run_task draw(const run_family& from, const run_preparation& terms, std::uint64_t seed, std::size_t number) {
     rl::splitmix random(seed, number);
     run_task out{.base = from.base,
                  .set = from.set,
-                 .rate = 0,
+                 .offset = 1,
                  .name = fmt::format("{}-{}", from.name, number),
                  .row_template = {}};
     for (const auto& one : from.drawn)
         out.set.push_back(one.name + "=" +
                           one.values[static_cast<std::size_t>(random.integer(0, std::ssize(one.values) - 1))]);
     const auto world = random.integer(first_world, 1'000'000);
-    const double rate = terms.lr * random.log_uniform(1 / terms.offset, terms.offset);
-    out.rate = rate;
+    out.offset = random.log_uniform(1 / terms.offset, terms.offset);
+    const double rate = usual_rate(from, out.set) * out.offset;
     const auto more = {fmt::format("data.path=\"synthetic:{}@{}\"", from.records, world),
                        fmt::format("data.split_seed={}", world),
                        fmt::format("seed={}", world),
@@ -140,8 +153,8 @@ run_task draw(const run_family& from, const run_preparation& terms, std::uint64_
     return out;
 }
 
-std::string make_run_id(std::size_t policy, const run_task& task) {
-    return fmt::format("policy{}-{}", policy, task.name);
+std::string make_run_id(std::size_t arm, const run_task& task) {
+    return fmt::format("arm{}-{}", arm, task.name);
 }
 
 double compute_loss(const cell_files& files) {
@@ -162,7 +175,7 @@ std::vector<run_task> draw_runs(const std::vector<run_family>& from, const run_p
     return out;
 }
 
-std::vector<double> compute_losses(std::span<const rl::prepared_policy> policies, std::span<const run_task> tasks,
+std::vector<double> compute_losses(std::span<const run_arm> arms, std::span<const run_task> tasks,
                                    const run_place& where) {
     make_directory(where.out);
     const auto folder_of_all = std::filesystem::absolute(where.out);
@@ -171,12 +184,13 @@ std::vector<double> compute_losses(std::span<const rl::prepared_policy> policies
         if (!one.row_template.empty()) write_file(template_of(one), one.row_template);
     std::map<std::filesystem::path, std::vector<cell>> by_base;  // a call of run_cells() has one
     std::vector<std::pair<std::filesystem::path, std::string>> order;
-    for (std::size_t p = 0; p < policies.size(); ++p) {
+    for (std::size_t p = 0; p < arms.size(); ++p) {
         const auto file = folder_of_all / fmt::format("policy-{}.safetensors", p);
-        policies[p].save(file);
+        arms[p].policy.save(file);
         for (const auto& one : tasks) {
             cell made{.id = make_run_id(p, one), .at = {}, .overrides = one.set};
             made.overrides.push_back(fmt::format("rl.controller=\"{}\"", file.string()));
+            made.overrides.push_back(fmt::format("rl.policy=\"{}\"", name_of(arms[p].mode)));
             if (!one.row_template.empty())
                 made.overrides.push_back(fmt::format("data.template=\"{}\"", template_of(one).string()));
             order.emplace_back(one.base, made.id);
@@ -197,17 +211,34 @@ std::vector<double> compute_losses(std::span<const rl::prepared_policy> policies
     return out;
 }
 
-std::vector<rate_path> read_paths(std::size_t policy, std::span<const run_task> tasks, const run_preparation& terms,
-                                  std::size_t count, const std::filesystem::path& out) {
+std::vector<rate_path> read_paths(std::size_t arm, std::span<const run_task> tasks, const std::filesystem::path& out) {
     std::vector<rate_path> all;
-    for (const auto& one : tasks.first(std::min(count, tasks.size()))) {
-        const cell_files files{out / one.base.stem(), make_run_id(policy, one)};
+    for (const auto& one : tasks) {
+        const cell_files files{out / one.base.stem(), make_run_id(arm, one)};
         const auto lines = read_metrics(files.run().metrics());
-        rate_path path{one.name, one.rate / terms.lr, {}};
+        rate_path path{one.name, one.offset, {}};
         for (const auto& line : lines)
             path.factors.emplace_back(static_cast<double>(line.step) / static_cast<double>(lines.back().step),
                                       line.steered ? line.steered->lr_factor : 1);
         all.push_back(std::move(path));
+    }
+    return all;
+}
+
+std::vector<rl::known_plan> read_plans(std::size_t arm, std::span<const run_task> tasks,
+                                       const std::filesystem::path& out) {
+    std::vector<rl::known_plan> all;
+    for (const auto& one : tasks) {
+        const cell_files files{out / one.base.stem(), make_run_id(arm, one)};
+        const auto done = finished_summary(files);
+        const auto lines = read_metrics(files.run().metrics());
+        require(done && !lines.empty(), "a run that has ended tells its plan");
+        all.push_back({.steps = done->steps_planned,
+                       .noise = rl::compute_noise_level(lines.back().noise_multiplier,
+                                                        static_cast<double>(done->trainable_parameters),
+                                                        done->sample_rate * static_cast<double>(done->units)),
+                       .adapters = done->groups.size(),
+                       .bands = done->bands});
     }
     return all;
 }
@@ -250,8 +281,8 @@ searched search_on_runs(const std::vector<double>& start,
     while (found.generation() < terms.generations) {
         const auto number = found.generation();
         const auto tasks = draw_runs(terms.prepared, terms, how.seed, number * terms.tasks, terms.tasks);
-        std::vector<rl::prepared_policy> all;
-        for (const auto& point : found.ask()) all.push_back(policy_at(point));
+        std::vector<run_arm> all;
+        for (const auto& point : found.ask()) all.push_back({policy_at(point)});
         const auto place = how.out / fmt::format("generation-{}", number);
         const auto losses = compute_losses(all, tasks, {place, how.jobs});
         std::vector<double> means;

@@ -1,5 +1,5 @@
 #pragma once
-// Family C: policies in real runs on made-up tables, what they are worth there, and a search for better ones.
+// Policies in private runs on made-up tables, what they are worth there, and a search for better ones.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/kinds.hpp"
 #include "eval/research/preparation/preparation.hpp"
 #include "eval/research/preparation/preparation_page.hpp"
 #include "rl/prepared/prepared_policy.hpp"
@@ -27,7 +28,7 @@ std::string random_template(rl::splitmix& random);
 struct run_task {
     std::filesystem::path base;
     std::vector<std::string> set;
-    double rate = 0;           ///< its train.lr
+    double offset = 1;         ///< its train.lr over the one that is chosen for its plan
     std::string name;          ///< family and number
     std::string row_template;  ///< its random narrative template (JSON), or nothing
 };
@@ -41,15 +42,23 @@ struct run_place {
     int jobs = 1;
 };
 
-/// [policies · tasks], task by task for each policy: log of the held-out nats per token that remain at the end, of a
+/// A policy, or a control in its place.
+struct run_arm {
+    rl::prepared_policy policy;
+    controller_mode mode = controller_mode::learned;
+};
+
+/// [arms · tasks], task by task for each arm: log of the held-out nats per token that remain at the end, of a
 /// run that diverged what it began with. All runs of a task have the same draws and noise. Errors: failed where a run
 /// does, naming its log; interrupted, after all that runs has saved.
-std::vector<double> compute_losses(std::span<const rl::prepared_policy> policies, std::span<const run_task> tasks,
+std::vector<double> compute_losses(std::span<const run_arm> arms, std::span<const run_task> tasks,
                                    const run_place& where);
 
-/// What the policy of that number did on the first `count` tasks of a call of compute_losses() that ended well.
-std::vector<rate_path> read_paths(std::size_t policy, std::span<const run_task> tasks, const run_preparation& terms,
-                                  std::size_t count, const std::filesystem::path& out);
+/// What the arm of that number did on each of those tasks of a call of compute_losses() that ended well.
+std::vector<rate_path> read_paths(std::size_t arm, std::span<const run_task> tasks, const std::filesystem::path& out);
+/// What was known of those runs beforehand; likewise.
+std::vector<rl::known_plan> read_plans(std::size_t arm, std::span<const run_task> tasks,
+                                       const std::filesystem::path& out);
 
 // Search. CMA-ES on real runs, generation by generation, resumable.
 

@@ -163,7 +163,6 @@ function oneRun(id, shownRange, shownAgainst) {
   const drawings = quantities.map((q) => [q, make(q.title, curveOf(q))]);
   const radii = charts.heat(figures, {title: "Clip radius of each group"});
   const rates = charts.heat(figures, {title: "Rate factor of each group"});
-  const shares = charts.heat(figures, {title: "Share of the noise of each adapter"});
 
   function drawTop() {
     const now = Date.now() / 1000;
@@ -198,7 +197,6 @@ function oneRun(id, shownRange, shownAgainst) {
     const map = (key) => run.adapters.filter((a) => a[key]).map((a) => ({step: a.step, values: a[key]}));
     radii.update(run.groups, map("radii"), run.step);
     rates.update(run.groups, map("rates"), run.step);
-    shares.update(run.groups, map("shares"), run.step);
     const sum = (key) => run.deck.reduce((all, level) => all + level[key], 0);
     const deck = run.deck && run.deck.length ? element("div", {class: "table narrow"}, element("table", {},
       element("caption", {}, `Deck left to play: ${sum("left")} of ${sum("planned")} steps, by noise multiplier`),

@@ -105,7 +105,7 @@ TEST_CASE("the page tells of a prepared controller, what it did and how strange 
     CHECK(report_html(summary, metrics, "{}").find("prepared controller") == std::string::npos);
     summary.controller = {"policy <abc>, which passed its gate"};
     for (auto& line : metrics)
-        if (line.step > 20) line.steered = {1.1, {0.5, 2}, {0.5, 0.5}, line.step > 70 ? 0.5 : 1};
+        if (line.step > 20) line.steered = {1.1, {0.5, 2}, line.step > 70 ? 0.5 : 1};
     const auto page = report_html(summary, metrics, "{}");
     CHECK(page.find("<h2>The prepared controller</h2>") != std::string::npos);
     CHECK(page.find("policy &lt;abc&gt;") != std::string::npos);

@@ -1,6 +1,6 @@
 #pragma once
-// A task of one step that both learners must solve: best at a common rate of 0.5 and, for each adapter, a share of the
-// sign of its signal.
+// A task of one step that both learners must solve: best at a common rate of 0.5 and, for each adapter, an own rate of
+// the sign of its signal.
 #include <cmath>
 
 #include "rl/prepared/residual.hpp"
@@ -20,14 +20,14 @@ inline rldp::rl::set_transition bandit_step(const rldp::rl::policy_observation& 
                                             const rldp::rl::policy_action& raw) {
     double reward = -std::pow(raw.rate - 0.5, 2);
     for (std::size_t i = 0; i < seen.adapters.size(); ++i)
-        reward -= std::pow(raw.shares[i] - seen.adapters[i][rldp::rl::of_adapter::signal], 2) /
+        reward -= std::pow(raw.rates[i] - seen.adapters[i][rldp::rl::of_adapter::signal], 2) /
                   static_cast<double>(seen.adapters.size());
     return {seen, raw, reward, seen, true};
 }
 
 struct bandit_answers {
     double common = 0;  ///< mean rate; 0.5 is right
-    double wrong = 0;   ///< mean error of a share; 1 for who adds nothing
+    double wrong = 0;   ///< mean error of an own rate; 1 for who adds nothing
 };
 /// On sights that no test has learnt from.
 inline bandit_answers extract_answers(const rldp::rl::residual_learner& learner) {
@@ -38,7 +38,7 @@ inline bandit_answers extract_answers(const rldp::rl::residual_learner& learner)
         const auto said = rldp::rl::compute_raw_policy(learner.nets(), learner.actor(), seen).mean;
         out.common += said.rate / 40;
         for (std::size_t k = 0; k < seen.adapters.size(); ++k, ++adapters)
-            out.wrong += std::abs(said.shares[k] - seen.adapters[k][rldp::rl::of_adapter::signal]);
+            out.wrong += std::abs(said.rates[k] - seen.adapters[k][rldp::rl::of_adapter::signal]);
     }
     out.wrong /= adapters;
     return out;

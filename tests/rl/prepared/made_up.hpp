@@ -13,7 +13,6 @@ inline rldp::rl::quadratics small_task() {
     out.weight_norms = {1, 0};
     out.curvatures = {1, 0.5, 0.1, 0.3, 0.2};
     out.start = {1, -2, 3, 0.5, -1};
-    out.public_optima = {0.1, 0, -0.1, 0, 0.05};
     out.unit_noise = 1;
     out.noise_multiplier = 0.8;
     out.batch = 16;
@@ -24,7 +23,7 @@ inline rldp::rl::quadratics small_task() {
     return out;
 }
 
-/// Numbers such as a run shows.
+/// Numbers such as a run shows, after a block that had a score.
 inline rldp::rl::policy_observation random_sight(std::size_t adapters, std::uint64_t seed) {
     rldp::rl::splitmix random(seed);
     rldp::rl::policy_observation out;
@@ -32,13 +31,14 @@ inline rldp::rl::policy_observation random_sight(std::size_t adapters, std::uint
     for (auto& one : out.adapters)
         for (double& value : one) value = random.normal();
     for (double& value : out.global) value = random.normal();
+    out.scored = true;
     return out;
 }
 
 /// To the end under one and the same move.
-inline double played(const rldp::rl::task& of, const rldp::rl::schedule& fixed, std::uint64_t seed,
+inline double played(const rldp::rl::task& of, const rldp::rl::rate_line& line, std::uint64_t seed,
                      const rldp::rl::policy_action& always) {
-    const auto run = of.begin(fixed, seed);
+    const auto run = of.begin(line, seed);
     while (!run->finished()) run->play(always);
     return run->log_excess();
 }

@@ -13,16 +13,16 @@ inline std::vector<rldp::rl::policy_observation> random_sights(std::size_t count
     return out;
 }
 
-/// Of blind runs that decide after every eighth step.
+/// Of runs that decide after every eighth step.
 inline rldp::rl::prepared_parts made_up_parts() {
     using namespace rldp::rl;
     prepared_parts out;
-    out.fixed = {0.1, 0.2, 0.3};
-    out.best_fixed = {0.4, 0.5, 0.6};
+    out.fixed.numbers = {0.1, -0.05, 0.02, 0.03, 0.04, 0.2, 0.3};
+    out.best_fixed.numbers = {0.4, -0.03, -0.02, 0.01, 0.05, 0.5, 0.6};
     out.passed = true;
-    out.probed = false;
     out.interval = 8;
-    for (double& number : out.how.numbers) number = 0.05;
+    out.how.numbers = {0.05, 0.3, 0.1, 1.5};
+    out.usual.log_rates = {0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.4, 0.3, 0.2, 0.1, 0};
     const auto seen = random_sights(400);
     out.normaliser = frozen_normaliser::of(seen);
     auto normalised = seen;

@@ -1,5 +1,6 @@
 #include "rl/research/families.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/catch.hpp"
@@ -16,12 +17,28 @@ TEST_CASE("tasks are as their family says, and the same for the same seed") {
         const auto& task = tasks[i];
         CHECK(static_cast<double>(task.sizes.size()) >= from.adapters.low);
         CHECK(static_cast<double>(task.sizes.size()) <= from.adapters.high);
-        CHECK(task.noise_multiplier > 0.2);
-        CHECK(task.noise_multiplier < 10);
         CHECK(task.start == again[i].start);
         CHECK(std::abs(std::log(again[i].rate / task.rate)) <= std::log(8.0));
         CHECK(task.rate != again[i].rate);
     }
+}
+
+TEST_CASE("tasks' plans are those that runs have, from end to end") {
+    known_plan least = {.steps = 400, .noise = 2}, most = {.steps = 40, .noise = -5};
+    for (const auto& task : draw_tasks(families(), 16, 5, 40)) {
+        const auto plan = task.plan();
+        CHECK((plan.steps >= 40 && plan.steps <= 400));
+        CHECK(plan.steps == 4 * task.blocks());
+        CHECK((plan.noise >= -5 - 1e-9 && plan.noise <= 2 + 1e-9));
+        CHECK(plan.adapters == task.sizes.size());
+        CHECK(plan.bands == 1);
+        least = {std::min(least.steps, plan.steps), std::min(least.noise, plan.noise), 1, 1};
+        most = {std::max(most.steps, plan.steps), std::max(most.noise, plan.noise), 1, 1};
+    }
+    CHECK(least.steps < 60);
+    CHECK(most.steps > 300);
+    CHECK(least.noise < -4);
+    CHECK(most.noise > 1);
 }
 
 TEST_CASE("at the start a unit's gradient has the family's coherence") {

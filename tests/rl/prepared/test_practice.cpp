@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -37,6 +37,12 @@ preparation_config small_preparation() {
     return out;
 }
 
+schedule falling_schedule() {
+    schedule out;
+    out.numbers[schedule::tilt] = -1;
+    return out;
+}
+
 }  // namespace
 
 TEST_CASE("a paired comparison is that of its differences") {
@@ -65,20 +71,11 @@ TEST_CASE("what another run shows changes a policy that listens, and none that g
     const auto drawn = draw_tasks(families(), 2, 6, 8);
     const auto tasks = list_tasks(drawn);
     const comparison_seeds judging = {.seed = 4, .episodes = 2};
-    const scheduled_policy clock = {{}, open_loop_schedule{.log_rates = {0, 0.5, 1}}};
-    CHECK(shuffled_losses(tasks, clock, judging) == final_losses(tasks, clock, judging));
-    rule how;
-    how.numbers[rule::share_of_signal] = 0.5;
-    CHECK(shuffled_losses(tasks, {{}, how}, judging) != final_losses(tasks, {{}, how}, judging));
-}
-
-TEST_CASE("a rule that lacks numbers keeps them at zero") {
-    const auto drawn = draw_tasks(families(), 2, 7, 4);
-    const search_config how = {.generations = 2, .population = 6, .tasks = 4};
-    const auto found =
-        search_rule(list_tasks(drawn), std::vector<double>(3), {}, how, std::array{rule::bias, rule::noise});
-    for (std::size_t k = 0; k < rule::count; ++k)
-        CHECK((found.how.numbers[k] != 0) == (k == rule::bias || k == rule::noise));
+    const scheduled_policy by_clock = {{}, timetable{.log_rates = {0, 0.5, 1}}};
+    CHECK(shuffled_losses(tasks, by_clock, judging) == final_losses(tasks, by_clock, judging));
+    const scheduled_policy deaf = {{}, rule{{0, 0.3, 0, 1.5}}}, listens = {{}, rule{{0.5, 0.3, 0, 1.5}}};
+    CHECK(shuffled_losses(tasks, deaf, judging) == final_losses(tasks, deaf, judging));
+    CHECK(shuffled_losses(tasks, listens, judging) != final_losses(tasks, listens, judging));
 }
 
 TEST_CASE("work is done once each, and its first failure told") {
@@ -95,7 +92,7 @@ TEST_CASE("work is done once each, and its first failure told") {
 TEST_CASE("hindsight finds what a rate that is off by eight leaves to win") {
     auto drawn = draw_tasks(families(), 1, 21, 16);
     for (auto& task : drawn) task.rate /= 8;
-    const auto found = headroom(list_tasks(drawn), {.tilt = -1}, {.seed = 3});
+    const auto found = headroom(list_tasks(drawn), falling_schedule(), {.seed = 3});
     CHECK(found.mean < -0.1);
     CHECK(found.least_gain() > 0);
 }
@@ -104,33 +101,49 @@ TEST_CASE("a search mends a rate that all tasks have wrong") {
     auto drawn = draw_tasks(families(), 1, 22, 16);
     for (auto& task : drawn) task.rate /= 8;
     const auto tasks = list_tasks(drawn);
-    const search_config how = {.generations = 12, .population = 8, .tasks = 16, .deviation = 0.5};
-    const auto found = search_schedule(tasks, std::vector<double>(3), how);
-    CHECK(found[0] > 0.7);
+    const search_config how = {.generations = 10, .population = 8, .tasks = 12, .deviation = 0.5};
+    const std::vector<double> start(schedule::count);
+    const auto before = schedule_at(start), found = schedule_at(search_schedule(tasks, start, how));
+    double mean_log_rate = 0;
+    for (const auto& task : drawn) mean_log_rate += found.settle(task.plan()).log_rate / 16;
+    CHECK(mean_log_rate > 0.5);
     const comparison_seeds judging = {.seed = 99};
-    CHECK(compare(final_losses(tasks, {schedule_at(found)}, judging),
-                  final_losses(tasks, {schedule_at(std::vector<double>(3))}, judging))
-              .least_gain() > 0);
+    CHECK(compare(final_losses(tasks, {found}, judging), final_losses(tasks, {before}, judging)).least_gain() > 0);
 }
 
 TEST_CASE("a preparation ends in a policy whose file tells its gate, the same for any number of threads") {
     auto config = small_preparation();
-    config.ablations = true;
     std::vector<std::string> stages;
     const auto found = train_policy(config, [&](const std::string& stage) { stages.push_back(stage); });
-    CHECK(stages.size() == 7);
+    CHECK(stages.size() == 6);
     const auto figures = nlohmann::json::parse(found.policy.parts().figures);
     CHECK(figures.at("held_out").size() == 5);
     CHECK(figures.at("families").size() == 3);
     CHECK(found.policy.parts().passed == found.gate.passed());
-    CHECK(found.ablations.size() == 9);
-    CHECK(figures.at("gate").at("rule").at("mean") == found.gate.rule.mean);
+    const auto& gate = figures.at("gate");
+    CHECK(gate.at("hindsight").at("mean") == found.gate.hindsight.mean);
+    CHECK(gate.at("timetable").at("mean") == found.gate.by_clock.mean);
+    CHECK(gate.at("rule").at("mean") == found.gate.rule.mean);
+    CHECK(gate.at("policy").at("least_gain") == found.gate.policy.least_gain());
+    CHECK(gate.at("feedback").at("least_gain") == found.gate.feedback.least_gain());
+    CHECK(gate.at("shuffled").at("mean") == found.gate.shuffled.mean);
+    CHECK(found.gate.passed() == (found.gate.policy.least_gain() > 0 && found.gate.feedback.least_gain() > 0));
+    const auto seen = [&](const char* what) { return figures.at("seen").at(what).get<std::vector<double>>(); };
+    CHECK(seen("bands") == std::vector<double>(2, 1));
+    CHECK(seen("adapters").back() <= 4);  // of few
+    CHECK(seen("blocks").front() >= 10);
+    CHECK(seen("blocks").back() <= 100);
+    CHECK(seen("noise").front() < seen("noise").back());
+    const auto& usual = found.policy.parts().usual.log_rates;
+    CHECK(usual.front() == 0);  // before the first score
+    CHECK(std::any_of(usual.begin(), usual.end(), [](double rate) { return rate != 0; }));
+    CHECK(std::all_of(usual.begin(), usual.end(), [](double rate) { return std::abs(rate) <= rate_limit; }));
 
     config.jobs = 3;
-    config.ablations = false;
     const auto again = train_policy(config, [](const std::string&) {});
     CHECK(again.policy.parts().figures == found.policy.parts().figures);
     CHECK(again.policy.parts().how.numbers == found.policy.parts().how.numbers);
+    CHECK(again.policy.parts().usual.log_rates == found.policy.parts().usual.log_rates);
     CHECK(at::equal(again.policy.parts().actor, found.policy.parts().actor));
 }
 

@@ -24,7 +24,7 @@ prepared_policy some_policy() {
 }
 
 bool same_moves(const policy_action& a, const policy_action& b) {
-    return a.rate == b.rate && a.rates == b.rates && a.shares == b.shares;
+    return a.rate == b.rate && a.rates == b.rates;
 }
 
 // What loading says of a file after `act` on its tensors and its JSON.
@@ -53,25 +53,27 @@ TEST_CASE("a policy that was saved acts bit for bit as before") {
     CHECK(std::filesystem::file_size(here / "policy.safetensors") < prepared_policy::largest_file);
     const auto again = prepared_policy::load(here / "policy.safetensors");
     for (const auto& seen : random_sights(20)) CHECK(same_moves(again.act(seen), policy.act(seen)));
-    CHECK(again.parts().fixed.tilt == 0.2);
-    CHECK(again.parts().best_fixed.tail == 0.6);
-    CHECK_FALSE(again.parts().probed);
+    CHECK(again.parts().fixed.numbers == policy.parts().fixed.numbers);
+    CHECK(again.parts().best_fixed.numbers == policy.parts().best_fixed.numbers);
+    CHECK(again.parts().how.numbers == policy.parts().how.numbers);
+    CHECK(again.parts().usual.log_rates == policy.parts().usual.log_rates);
     CHECK(again.parts().interval == 8);
     CHECK(again.digest() == policy.digest());
     CHECK(again.parts().figures == policy.parts().figures);
 }
 
-TEST_CASE("the policy that the first comparisons judged is refused by its version") {
-    CHECK(has(refusal([] { prepared_policy::load("research/evidence/quadratics.safetensors"); }),
-              "a policy of version 1"));
+TEST_CASE("policies that earlier comparisons judged are refused by their versions") {
+    const auto refused = [](const std::string& name) {
+        return refusal([&] { prepared_policy::load("research/evidence/" + name + ".safetensors"); });
+    };
+    CHECK(has(refused("quadratics"), "a policy of version 1"));
+    CHECK(has(refused("second-steering"), "a policy of version 2"));
 }
 
-TEST_CASE("the policy that ships is the file's, passed its gate on runs, and looks at nothing that runs don't show") {
+TEST_CASE("the policy that ships is the file's, and passed its gate") {
     const auto ships = prepared_policy::shipped();
     CHECK(ships.digest() == prepared_policy::load("config/policies/language.safetensors").digest());
     CHECK(ships.parts().passed);
-    CHECK_FALSE(ships.parts().probed);
-    CHECK(has(ships.parts().figures, R"("tasks":"runs")"));
 }
 
 TEST_CASE("a policy is its rule plus a residual, and far from home its rule alone") {
@@ -97,7 +99,7 @@ TEST_CASE("the guard lets 99 of 100 sights of its preparation pass") {
     CHECK(guard.reach == Approx(21.7).margin(3));
     auto moved = seen[0];
     moved.global[of_run::rate] = 1e6;
-    for (auto& one : moved.adapters) one[of_adapter::share] = 1e6;
+    for (auto& one : moved.adapters) one[of_adapter::rate] = 1e6;
     CHECK(guard.squared_distance(moved) == guard.squared_distance(seen[0]));
 }
 
@@ -106,24 +108,27 @@ TEST_CASE("the normaliser is of mean 0 and deviation 1, and bounded") {
     const auto normalised = frozen_normaliser::of(seen);
     double mean = 0, squares = 0;
     for (const auto& one : seen) {
-        const double value = normalised(one).global[of_run::probe];
+        const double value = normalised(one).global[of_run::score];
         mean += value / 500;
         squares += value * value / 500;
     }
     CHECK(mean == Approx(0).margin(1e-9));
     CHECK(squares == Approx(1).margin(0.01));
     auto far = seen[0];
-    far.global[of_run::probe] = 1e9;
-    CHECK(normalised(far).global[of_run::probe] == 5);
+    far.global[of_run::score] = 1e9;
+    CHECK(normalised(far).global[of_run::score] == 5);
+    CHECK(normalised(far).scored);
     const std::vector<policy_observation> still(3, seen[0]);
-    CHECK(frozen_normaliser::of(still)(seen[7]).global[of_run::probe] == 0);
+    CHECK(frozen_normaliser::of(still)(seen[7]).global[of_run::score] == 0);
 }
 
 TEST_CASE("a policy of another version or for other actions is refused by name") {
     const scratch_directory here;
-    const auto newer = refused_after(here, [](auto&, auto& about) { about["version"] = 3; });
-    CHECK(has(newer, "policy.safetensors"));
-    CHECK(has(newer, "version 2"));
+    for (const int other : {2, 4}) {
+        const auto line = refused_after(here, [&](auto&, auto& about) { about["version"] = other; });
+        CHECK(has(line, "policy.safetensors"));
+        CHECK(has(line, "a policy of version " + std::to_string(other) + ", and this program reads version 3"));
+    }
     CHECK(has(refused_after(here, [](auto&, auto& about) { about["actions"] = {"rate", "radius"}; }), "radius"));
     CHECK(has(refused_after(here, [](auto&, auto& about) { about["features"]["run"] = {"time"}; }), "features"));
 }
@@ -142,9 +147,27 @@ TEST_CASE("a damaged policy is refused by name") {
     CHECK(has(damaged([](auto& all, auto&) { all["actor"] = at::zeros({5}); }), "another type or size"));
     CHECK(has(damaged([](auto& all, auto&) { all.erase("guard_reach"); }), "missing"));
     CHECK(has(damaged([](auto& all, auto&) { all["guard_reach"][0] = 0; }), "not above 0"));
-    for (const auto& [number, value] : {std::pair(0, 11.0), std::pair(1, -1.5), std::pair(2, 0.0), std::pair(2, 1.1)})
-        CHECK(has(damaged([number = number, value = value](auto& all, auto&) { all["best_schedule"][number] = value; }),
-                  "no schedule"));
+    struct wrong_number {
+        const char* tensor;
+        std::int64_t place;
+        double value;
+        const char* said;
+    };
+    for (const auto& one : {wrong_number{"rule", rule::gain, 11, "'rule' has a number beyond ±10"},
+                            wrong_number{"rule", rule::settle, -11, "beyond ±10"},
+                            wrong_number{"rule", rule::softness, 0, "no softness above 0"},
+                            wrong_number{"rule", rule::softness, -1, "no softness above 0"},
+                            wrong_number{"usual", 10, 10.5, "'usual' has a number beyond ±10"},
+                            wrong_number{"schedule", schedule::log_rate, 11, "'schedule' has a number beyond ±10"},
+                            wrong_number{"best_schedule", schedule::per_noise, -11, "beyond ±10"},
+                            wrong_number{"best_schedule", schedule::tilt, -1.5, "'best_schedule' is no schedule"},
+                            wrong_number{"best_schedule", schedule::tail, 0, "no schedule"},
+                            wrong_number{"schedule", schedule::tail, 1.1, "no schedule"}}) {
+        CAPTURE(one.tensor, one.place, one.value);
+        CHECK(has(damaged([&one](auto& all, auto&) { all[one.tensor][one.place] = one.value; }), one.said));
+    }
+    CHECK(has(damaged([](auto& all, auto&) { all["rule"] = at::zeros({12}, at::kDouble); }), "another type or size"));
+    CHECK(has(damaged([](auto& all, auto&) { all.erase("usual"); }), "missing"));
     CHECK(has(damaged([](auto&, auto& about) { about.erase("figures"); }), "figures"));
     CHECK(has(damaged([](auto&, auto& about) { about["figures"] = 3; }), "no object"));
     CHECK(has(damaged([](auto&, auto& about) { about["hidden"] = -1; }), "hidden"));
@@ -158,6 +181,66 @@ TEST_CASE("a damaged policy is refused by name") {
     rldp::models::save_safetensors(here / "other.safetensors", {{"weight", at::ones({3})}});
     CHECK(has(refusal([&] { prepared_policy::load(here / "other.safetensors"); }), "not a prepared policy"));
     CHECK(has(refusal([&] { prepared_policy::load(here / "absent"); }), "absent"));
+}
+
+TEST_CASE("a policy's description tells its gate") {
+    auto parts = made_up_parts();
+    parts.figures =
+        R"({"tasks":"quadratics","families":["few-flat-cold","many-flat-warm"],"held_out":["few-steep-warm"],"seed":7,
+        "gate":{"policy":{"mean":-0.2231,"standard_error":0.01,"wins":0.7},
+                "feedback":{"mean":0.01,"standard_error":0.01,"wins":0.4}}})";
+    const prepared_policy policy(parts);
+    const auto told = describe_policy(policy);
+    REQUIRE(told.size() == 5);
+    CHECK(has(told[0], policy.digest().substr(0, 12)));
+    CHECK(has(told[0], "passed its gate"));
+    CHECK(has(told[1], "many-flat-warm"));
+    CHECK(has(told[2], "few-steep-warm"));
+    CHECK(has(told[3], "20.0 % lower than under the schedule that knows the plan"));
+    CHECK(has(told[3], "70 % of tasks"));
+    CHECK(has(told[3], "18.4 to 21.5 %"));
+    CHECK(has(told[4], "1.0 % higher than under the best timetable of equal search"));
+    CHECK(has(told[4], "-1.0 to 3.0 %"));
+    parts.passed = false;
+    CHECK(has(describe_policy(prepared_policy(parts))[0], "did not pass"));
+    CHECK(describe_policy(prepared_policy(made_up_parts())).size() == 2);
+}
+
+TEST_CASE("a run unlike those of a preparation is warned of, by what it has and what they had") {
+    // Of 8 to 24 blocks of eight steps, log noise −1 to 1, two to twelve adapters, one to four bands.
+    const std::vector<known_plan> plans = {{64, 1, 12, 1}, {192, -1, 2, 4}, {128, 0, 6, 2}};
+    auto parts = made_up_parts();
+    const auto prepared_on = [&](const plan_ranges& seen, const char* tasks) {
+        parts.figures = nlohmann::json{{"tasks", tasks}, {"seen", to_json(seen)}}.dump();
+        return prepared_policy(parts);
+    };
+    const auto of_runs = prepared_on(plan_ranges::of(plans, 8), "runs");
+    for (const auto& plan : plans) CHECK(list_warnings(of_runs, plan).empty());
+    CHECK(list_warnings(of_runs, {71, 0.5, 3, 3}).empty());
+    const auto warned = [&](const known_plan& plan) {
+        const auto all = list_warnings(of_runs, plan);
+        return all.size() == 1 ? all[0] : std::to_string(all.size()) + " warnings";
+    };
+    CHECK(has(warned({63, 0, 6, 1}), "7 blocks of 8 steps"));
+    CHECK(has(warned({200, 0, 6, 1}), "25 blocks of 8 steps, the policy was prepared on 8 to 24"));
+    CHECK(has(warned({128, 1.5, 6, 1}), "of 4.48, the policy was prepared on 0.368 to 2.72"));
+    CHECK(has(warned({128, -1.1, 6, 1}), "noise z√D/B of 0.333"));
+    CHECK(has(warned({128, 0, 1, 1}), "2 to 12"));
+    CHECK(has(warned({128, 0, 13, 1}), "13 adapters, the policy was prepared on 2 to 12"));
+    CHECK(has(warned({128, 0, 6, 5}), "noise in 5 bands, the policy was prepared on 1 to 4"));
+    CHECK(list_warnings(of_runs, {8, 3, 1, 9}).size() == 4);
+    auto in_bands = plan_ranges::of(plans, 8);
+    in_bands.bands[0] = 2;
+    const auto alone = list_warnings(prepared_on(in_bands, "runs"), {128, 0, 6, 1});
+    REQUIRE(alone.size() == 1);
+    CHECK(has(alone[0], "independent noise, the policy was prepared on 2 to 4"));
+
+    const auto of_quadratics = list_warnings(prepared_on(in_bands, "quadratics"), {128, 0, 6, 2});
+    REQUIRE(of_quadratics.size() == 1);
+    CHECK(has(of_quadratics[0], "knows no language models"));
+    parts.passed = false;
+    CHECK(list_warnings(prepared_on(in_bands, "quadratics"), {128, 0, 6, 2}).empty());
+    CHECK(list_warnings(prepared_policy(made_up_parts()), {8, 3, 1, 9}).size() == 1);  // it tells nothing of its plans
 }
 
 TEST_CASE("a signature is its signer's, of this policy alone") {

@@ -27,7 +27,6 @@ policy_action random_move(std::size_t adapters, splitmix& random) {
     auto out = neutral(adapters);
     out.rate = random.uniform(-1.5, 1.5);
     for (double& rate : out.rates) rate = random.uniform(-1.5, 1.5);
-    for (double& share : out.shares) share = random.uniform(-1.5, 1.5);
     return out;
 }
 

@@ -76,14 +76,13 @@ TEST_CASE("what a prepared controller set comes back bit for bit, and an evaluat
     line.step = 9;
     line.noise_multiplier = 0.5;
     line.radii = {0.1, 0.1};
-    line.steered = {1.0 / 3, {1.0 / 7, 3}, {0.25, 0.75}, 0.9};
+    line.steered = {1.0 / 3, {1.0 / 7, 3}, 0.9};
     const auto text = to_json(line);
     CHECK(to_json(parse_metrics_line(text)) == text);
     const auto found = parse_metrics_line(text).steered;
     REQUIRE(found);
     CHECK(found->lr_factor == 1.0 / 3);
     CHECK(found->rates[0] == 1.0 / 7);
-    CHECK(found->shares[1] == 0.75);
     CHECK(found->trust == 0.9);
     const auto path = written("steered.jsonl",
                               with_checksum(text) + "\n" + with_checksum(R"({"step":9,"eval_perplexity":4.0})") + "\n");

@@ -18,10 +18,10 @@ rl::prepared_policy policy_with(const std::string& figures) {
 }
 
 const std::string whole = R"({"tasks":"runs","families":["<one>","other"],"held_out":["third"],"seed":1,
-    "curves":{"schedule":[-0.1,-0.2],"clock":[-0.1,-0.3],"rule":[-0.2,null]},
+    "curves":{"schedule":[-0.1,-0.2],"rule":[-0.2,null]},
     "gains":{"<one>":{"mean":-0.105361,"standard_error":0.01,"wins":0.75},
              "third":{"mean":0.0,"standard_error":0.01,"wins":0.5}},
-    "gate":{"clock":{"mean":0.01,"standard_error":0.01,"wins":0.4},"first":{"mean":0.01,"standard_error":0.01,"wins":0.4},
+    "gate":{"hindsight":{"mean":-0.3567,"standard_error":0.01,"wins":0.9},"deaf":{"mean":0.01,"standard_error":0.01,"wins":0.4},
             "policy":{"mean":-0.2231,"standard_error":0.01,"wins":0.7},
             "feedback":{"mean":-0.2,"standard_error":0.01,"wins":0.7}},
     "before":{"residual_curve":[0.1,-0.01]}})";
@@ -38,6 +38,9 @@ TEST_CASE("a preparation's page tells gate and gains in per cent, and which fami
     const eval::rate_path path{"third-0", 0.25, {{0.5, 1}, {0.75, 2}, {1, 3}}};
     const auto page = eval::preparation_html(policy_with(whole), {path});
     CHECK(has(page, "which passed its gate and steers"));
+    CHECK(has(page, "the best schedule of each task"));
+    CHECK(has(page, "-30.0 %"));
+    CHECK(has(page, "mean timetable, deaf to the run"));
     CHECK(has(page, "-20.0 %"));            // the gate's policy
     CHECK(has(page, "-21.5 % … -18.4 %"));  // with its interval
     CHECK(has(page, "-10.0 %"));            // family one
@@ -50,7 +53,10 @@ TEST_CASE("a preparation's page tells gate and gains in per cent, and which fami
     } else {
         CHECK(has(page, "install gnuplot"));
     }
-    CHECK(has(page, "share of signal"));
+    CHECK(has(page, "softness"));
+    CHECK(has(page, "per log of bands"));
+    CHECK(has(page, "-0.050"));  // under the rule, per log z√D/B
+    CHECK(has(page, "-0.030"));  // of the best that is deaf
 }
 
 TEST_CASE("what a policy's file doesn't tell is left out of its page, and what it tells wrongly breaks nothing") {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "config/config.hpp"
@@ -38,7 +39,8 @@ TEST_CASE("tasks follow from the seed and their number, family by family, within
     const auto later = draw_runs(terms.prepared, terms, 7, 150, 50);
     REQUIRE(all.size() == 200);
     std::set<std::string> worlds, steps;
-    double least = 1, most = 0;
+    double least = 1, most = 1;
+    std::map<std::string, double> usual;  // of a plan's steps and bands: the rate that is put off
     for (std::size_t i = 0; i < all.size(); ++i) {
         const auto& one = all[i];
         if (i >= 150) {
@@ -51,13 +53,21 @@ TEST_CASE("tasks follow from the seed and their number, family by family, within
         CHECK(find_value(one, "noise.insecure_reproducible") == "true");
         worlds.insert(find_value(one, "data.path"));
         if (brief) steps.insert(find_value(one, "train.steps"));
-        const double rate = std::stod(find_value(one, "train.lr"));
-        least = std::min(least, rate);
-        most = std::max(most, rate);
+        const double rate = std::stod(find_value(one, "train.lr")) / one.offset;
+        const auto plan = find_value(one, "train.steps") + " " + find_value(one, "noise.bands");
+        CHECK(rate == Approx(usual.emplace(plan, rate).first->second).epsilon(1e-4));
+        least = std::min(least, one.offset);
+        most = std::max(most, one.offset);
     }
     CHECK(worlds.size() > 195);
     CHECK(steps == std::set<std::string>{"16", "24", "32"});
-    CHECK((least >= 0.0025 && least < 0.003));
-    CHECK((most <= 0.04 && most > 0.035));
+    CHECK((least >= 0.25 && least < 0.3));
+    CHECK((most <= 4 && most > 3.4));
+    // 0.014·√(60/steps), twice that in bands, of two digits.
+    REQUIRE(usual.size() == 4);
+    CHECK(usual.at("16 1") == Approx(0.027).epsilon(1e-4));
+    CHECK(usual.at("24 1") == Approx(0.022).epsilon(1e-4));
+    CHECK(usual.at("32 1") == Approx(0.019).epsilon(1e-4));
+    CHECK(usual.at("32 4") == Approx(0.038).epsilon(1e-4));
     CHECK(draw_runs(terms.prepared, terms, 8, 0, 1)[0].set != all[0].set);
 }
