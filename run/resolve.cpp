@@ -235,6 +235,7 @@ std::optional<std::string> find_doubt(config::run_config config, std::int64_t po
                                       const models::model_config& model) {
     if (config.rl.state || !config::resolve_choices(config).prepared) return {};  // nobody asks
     const auto shipped = rl::prepared_policy::shipped();
+    if (auto doubt = rl::doubt_policy(shipped)) return doubt;
     if (config.train.trains_base()) return "it was prepared on adapters, and train.parameters trains the base";
     config.rl.state = controller_kind::prepared;
     settle(config, population, model);

@@ -302,13 +302,19 @@ nlohmann::json to_json(const plan_ranges& of) {
     return {{"blocks", of.blocks}, {"noise", of.noise}, {"adapters", of.adapters}, {"bands", of.bands}};
 }
 
+std::optional<std::string> doubt_policy(const prepared_policy& of) {
+    if (!of.parts().passed) return "rl.controller: it did not pass its gate";
+    const auto figures = json::parse(of.parts().figures);
+    if (figures.contains("tasks") && figures["tasks"] == "runs") return std::nullopt;
+    return "rl.controller: its gate knows no language models; some have diverged under a policy that kept its promise "
+           "on "
+           "other tasks (research/experiments.md)";
+}
+
 std::vector<std::string> list_warnings(const prepared_policy& of, const known_plan& plan) {
     std::vector<std::string> out;
     const auto figures = json::parse(of.parts().figures);
-    if (of.parts().passed && !(figures.contains("tasks") && figures["tasks"] == "runs"))
-        out.emplace_back(
-            "rl.controller: its gate knows no language models; some have diverged under a policy that kept its promise "
-            "on other tasks (research/experiments.md)");
+    if (const auto doubt = doubt_policy(of); doubt && of.parts().passed) out.push_back(*doubt);
     const auto outside = [&](const char* name, double value, const std::string& what, const auto& shown) {
         const auto range = figures.value("seen", json::object()).value(name, json::array());
         if (!range.is_array() || range.size() != 2 || !range[0].is_number() || !range[1].is_number()) return;

@@ -89,6 +89,9 @@ struct plan_ranges {
 };
 nlohmann::json to_json(const plan_ranges& of);
 
+/// Why nobody vouches for it, whatever the run: it did not pass its gate, or that knows no language models.
+std::optional<std::string> doubt_policy(const prepared_policy& of);
+
 /// Why its preparation says nothing of such a run: a sentence each; none where it has seen the like.
 std::vector<std::string> list_warnings(const prepared_policy& of, const known_plan& plan);
 

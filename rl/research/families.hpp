@@ -56,7 +56,7 @@ struct family {
 /// All eight: few or many adapters, a flat or a steep spectrum, a cold or a warm start.
 std::vector<family> families();
 
-/// Tasks `first`, first + 1, … of a seed, each from one of `from` in turn, each with a stream of its own. All have 40
+/// The first `count` tasks of a seed, each from one of `from` in turn, each with a stream of its own. All have 40
 /// to 400 steps in blocks of four, and log(z·√D/B) of −5 to 2: the plans that are chosen from N 1,000 to a million.
 /// Each is first tuned, as a user would on public data, and its rate then put off by a factor of up to `offset`, either
 /// way.

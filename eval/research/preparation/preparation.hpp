@@ -73,8 +73,8 @@ struct run_gate {
     rl::paired deaf;       ///< the mean timetable of the policy, deaf to the run
     rl::paired policy;     ///< what is deployed if the gate is passed
     rl::paired feedback;   ///< that against the mean timetable
-    rl::paired
-        default_rate;  ///< the policy on tasks whose rate is the one that is chosen: what everybody has by default
+    /// The policy on tasks whose rate is the one that is chosen: what everybody has by default.
+    rl::paired default_rate;
     /// By how much it may end higher there, in log loss: 2 % of the nats that remain.
     static constexpr double most_lost = 0.02;
     bool passed() const {

@@ -276,3 +276,16 @@ TEST_CASE("a signature is its signer's, of this policy alone") {
     CHECK(has(no_key, "policy.safetensors"));
     CHECK(has(no_key, "is no key and signature"));
 }
+
+TEST_CASE("nobody vouches for a policy whose gate was failed, or knows no language models") {
+    auto parts = made_up_parts();
+    const auto doubt = [&](bool passed, const char* figures) {
+        parts.passed = passed;
+        parts.figures = figures;
+        return doubt_policy(prepared_policy(parts));
+    };
+    CHECK_FALSE(doubt(true, R"({"tasks":"runs"})"));
+    CHECK(has(doubt(false, R"({"tasks":"runs"})").value_or(""), "did not pass its gate"));
+    CHECK(has(doubt(true, R"({"tasks":"quadratics"})").value_or(""), "knows no language models"));
+    CHECK(has(doubt(true, "{}").value_or(""), "knows no language models"));
+}
