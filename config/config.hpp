@@ -154,14 +154,14 @@ struct rl_section {
     std::optional<std::string> controller;  ///< file of a prepared policy; default: the one that ships
     std::optional<std::string> signer;      ///< file of the public key that must have signed it
     std::vector<controller_action> actions = {controller_action::radii, controller_action::noise};
-    controller_mode policy = controller_mode::learned;
-    bool online = false;                   ///< a prepared policy goes on learning
-    std::optional<double> radius_scale;    ///< default by semantics (methods.hpp)
-    std::optional<bool> rescale;           ///< default: true under sound semantics
-    std::optional<std::int64_t> interval;  ///< T_RL, steps
-    std::optional<std::int64_t> warmup;    ///< T_warm, steps
-    std::int64_t batch = 4;                ///< B_SAC, transitions
-    std::int64_t updates = 2;              ///< K
+    std::optional<controller_mode> policy;  ///< open: learned, or frozen where nobody vouches for a prepared policy
+    bool online = false;                    ///< a prepared policy goes on learning
+    std::optional<double> radius_scale;     ///< default by semantics (methods.hpp)
+    std::optional<bool> rescale;            ///< default: true under sound semantics
+    std::optional<std::int64_t> interval;   ///< T_RL, steps
+    std::optional<std::int64_t> warmup;     ///< T_warm, steps
+    std::int64_t batch = 4;                 ///< B_SAC, transitions
+    std::int64_t updates = 2;               ///< K
     double gamma = 0.99;
     double alpha = 0.04;
     double tau = 0.01;

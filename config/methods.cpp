@@ -186,7 +186,8 @@ std::optional<std::string_view> find_schedule_key(const run_config& config) {
 bool leaves_room_for_a_schedule(const run_config& config) {
     const auto& noise = config.noise;
     const auto& lessons = config.public_data;
-    return !asks_for_the_published_controller(config) && config.rl.policy == rl_section{}.policy &&
+    return !asks_for_the_published_controller(config) &&
+           config.rl.policy.value_or(controller_mode::learned) == controller_mode::learned &&
            noise.allocation != allocation::shares && noise.statistics_share.value_or(0) == 0 &&
            !lessons.used_for(public_use::radii) &&
            !(lessons.used_for(public_use::choose) && config.train.average == averaging::none);

@@ -75,7 +75,7 @@ controller_spec resolve_controller(const run_config& config, const method_choice
             .file = given.controller,
             .signer = given.signer,
             .online = given.online,
-            .mode = given.policy,
+            .mode = given.policy.value_or(controller_mode::learned),
             .actions = given.actions,
             .clip_action = given.clip_action,
             .batch = given.batch,

@@ -213,7 +213,7 @@ finding method_keys(const run_config& config) {
 /// The first key given that a controller alone has; not those that a run writes down whoever steers it.
 std::optional<std::string_view> find_controller_key(const run_config& config) {
     const auto &rl = config.rl, none = rl_section{};
-    if (rl.policy != none.policy) return "rl.policy";
+    if (rl.policy.value_or(controller_mode::learned) != controller_mode::learned) return "rl.policy";
     if (rl.signer) return "rl.signer";
     if (rl.radius_scale) return "rl.radius_scale";
     if (rl.rescale) return "rl.rescale";
@@ -269,15 +269,16 @@ finding unsteered(const run_config& config) {
 finding prepared(const run_config& config) {
     const auto& rl = config.rl;
     const bool chosen = resolve_choices(config).prepared;
+    const auto mode = rl.policy.value_or(controller_mode::learned);
     if (rl.signer && !rl.controller) return "rl.signer says who signed rl.controller, which is not there; leave it out";
-    if (!chosen && (rl.policy == controller_mode::shuffled || rl.policy == controller_mode::deaf))
+    if (!chosen && (mode == controller_mode::shuffled || mode == controller_mode::deaf))
         return fmt::format(R"(rl.policy "{}" is a control of prepared policies; give "random" or "frozen")",
-                           name_of(rl.policy));
+                           name_of(mode));
     if (rl.online && !chosen)
         return R"(rl.online lets a prepared policy learn, and this run has none; give rl.state "prepared", or leave it out)";
-    if (rl.online && rl.policy != controller_mode::learned)
+    if (rl.online && mode != controller_mode::learned)
         return fmt::format(R"(rl.online is true, but rl.policy "{}" is a control that learns nothing; leave one out)",
-                           name_of(rl.policy));
+                           name_of(mode));
     if (rl.online && !config.public_data.path)
         return "rl.online learns from the loss on public records, and there are none; give public.path, or leave it "
                "out";

@@ -118,11 +118,12 @@ void check_noise_left(const config::run_spec& spec, const models::model_config& 
 
 namespace {
 
-/// What remains of a prepared policy's schedules, its own or, where it did not pass its gate, the best fixed one,
-/// settled for this plan.
+/// Which of a prepared policy's schedules the run has, its own or, where nothing steers, the best fixed one, settled
+/// for this plan.
 rl::rate_line choose_line(const config::run_spec& spec, const run_plan& plan) {
     const auto& parts = plan.policy->parts();
-    return (parts.passed ? parts.fixed : parts.best_fixed).settle(describe_plan(spec, plan));
+    const bool steered = spec.controller.mode != controller_mode::frozen;
+    return (steered ? parts.fixed : parts.best_fixed).settle(describe_plan(spec, plan));
 }
 
 void check_signature(const rl::prepared_policy& policy, const std::string& path, const std::string& file) {

@@ -200,6 +200,42 @@ std::optional<config::choice> choose_sharing(config::run_config& asked, const mo
 
 namespace {
 
+/// Why nobody vouches for a policy here, whatever the plan.
+std::optional<std::string> doubt_beforehand(const rl::prepared_policy& policy, const config::run_config& config) {
+    if (config.train.trains_base())
+        return "rl.controller: it was prepared on adapters, and train.parameters trains the base";
+    return rl::doubt_policy(policy);
+}
+
+/// Why nobody vouches for a policy on such a run, whose keys are all settled; nothing where it was prepared for it.
+std::optional<std::string> find_doubt(const rl::prepared_policy& policy, const config::run_config& settled,
+                                      std::int64_t population, const models::model_config& model) {
+    if (auto doubt = doubt_beforehand(policy, settled)) return doubt;
+    const auto spec = config::to_spec(settled, population);
+    const auto layout = choose_layout(spec, model);
+    run_plan plan;
+    plan.steps = spec.train.steps;
+    plan.noise_multiplier = make_spending_policy(spec)->initial_noise_multiplier();
+    plan.bands = spec.privacy.bands;
+    plan.groups = group_names(spec.clip.groups, layout);
+    plan.trainable_parameters = layout.dimension;
+    auto doubts = rl::list_warnings(policy, describe_plan(spec, plan));
+    if (doubts.empty()) return {};
+    return doubts.front();
+}
+
+/// What rl.policy comes to, where a prepared one is asked for: all other keys are settled.
+std::optional<config::choice> choose_policy(config::run_config& config, std::int64_t population,
+                                            const models::model_config& model) {
+    auto& rl = config.rl;
+    if (rl.policy || rl.online || !config::resolve_choices(config).prepared) return {};
+    const auto doubt = find_doubt(*load_policy(rl.controller, rl.signer, rl.online), config, population, model);
+    rl.policy = doubt ? controller_mode::frozen : controller_mode::learned;
+    return config::choice{"rl.policy", nlohmann::json(name_of(*rl.policy)).dump(),
+                          doubt ? "the schedule of its preparation, for nobody vouches here for the policy: " + *doubt
+                                : "its gate vouches for such runs"};
+}
+
 /// Gives every key that is open its value, but for rl.state, which all others depend on.
 std::vector<config::choice> settle(config::run_config& asked, std::int64_t population,
                                    const models::model_config& model) {
@@ -225,38 +261,31 @@ std::vector<config::choice> settle(config::run_config& asked, std::int64_t popul
         made.push_back({"train.micro_batch", std::to_string(count), std::move(reason)});
     }
     note(choose_epsilon(asked, population));
+    note(choose_policy(asked, population, model));
     note(choose_book(asked));
     config::validate(asked);  // of what is chosen beside what is given
     return made;
 }
 
 /// Why the policy that ships should not steer such a run, unasked; nothing where it was prepared for it.
-std::optional<std::string> find_doubt(config::run_config config, std::int64_t population,
-                                      const models::model_config& model) {
+std::optional<std::string> doubt_shipped(config::run_config config, std::int64_t population,
+                                         const models::model_config& model) {
     if (config.rl.state || !config::resolve_choices(config).prepared) return {};  // nobody asks
     const auto shipped = rl::prepared_policy::shipped();
-    if (auto doubt = rl::doubt_policy(shipped)) return doubt;
-    if (config.train.trains_base()) return "it was prepared on adapters, and train.parameters trains the base";
+    if (auto doubt = doubt_beforehand(shipped, config)) return doubt;  // before anything is priced
     config.rl.state = controller_kind::prepared;
+    config.rl.policy = config.rl.policy.value_or(controller_mode::learned);
     settle(config, population, model);
-    const auto spec = config::to_spec(config, population);
-    const auto layout = choose_layout(spec, model);
-    run_plan plan;
-    plan.steps = spec.train.steps;
-    plan.noise_multiplier = make_spending_policy(spec)->initial_noise_multiplier();
-    plan.bands = spec.privacy.bands;
-    plan.groups = group_names(spec.clip.groups, layout);
-    plan.trainable_parameters = layout.dimension;
-    auto doubts = rl::list_warnings(shipped, describe_plan(spec, plan));
-    if (doubts.empty()) return {};
-    return doubts.front();
+    return find_doubt(shipped, config, population, model);
 }
 
 }  // namespace
 
 config::run_spec resolve(config::run_config asked, std::int64_t units, const models::model_config& model) {
     const auto population = asked.privacy.population.value_or(units);
-    auto state = config::choose_state(asked, find_doubt(asked, population, model));
+    auto state = config::choose_state(asked, doubt_shipped(asked, population, model));
+    const bool vouched = state && asked.rl.state == controller_kind::prepared && !asked.rl.controller;
+    if (vouched && !asked.rl.policy) asked.rl.policy = controller_mode::learned;  // not priced once more
     auto made = settle(asked, population, model);
     if (state) made.insert(made.begin(), std::move(*state));
     auto out = config::to_spec(asked, population);

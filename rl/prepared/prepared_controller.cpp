@@ -107,8 +107,7 @@ prepared_controller::prepared_controller(std::shared_ptr<const prepared_policy> 
     : how_(std::move(how)), terms_(terms), mode_(mode), last_(neutral(terms.plan.adapters)) {
     require(terms.plan.adapters > 0, "a controller needs adapters");
     require_positive(terms.noise_multiplier, "the noise multiplier");
-    require(!terms.online || (mode == controller_mode::learned && how_->parts().passed),
-            "only a policy that steers learns on");
+    require(!terms.online || mode == controller_mode::learned, "only a policy that steers learns on");
     if (terms.online) learner_.emplace(how_, terms.plan.adapters, terms.seed);
 }
 
@@ -152,7 +151,7 @@ block_action prepared_controller::decide(const block_observation& seen) {
     block_action out;
     out.noise_multiplier = terms_.noise_multiplier;
     ++decisions_;
-    if (!how_->parts().passed || mode_ == controller_mode::frozen) return out;
+    if (mode_ == controller_mode::frozen) return out;
     const auto shown = show(seen);
     if (shown.score) ++scores_;
     const auto now = make_observation(seen.time, shown);

@@ -255,10 +255,8 @@ std::string gain(const char* loss, const json& found, const char* than) {
 
 std::vector<std::string> describe_policy(const prepared_policy& of) {
     const auto& parts = of.parts();
-    std::vector<std::string> out = {fmt::format("policy {:.12}…, {}", of.digest(),
-                                                parts.passed ? "which passed its gate and steers"
-                                                             : "which did not pass its gate: the schedule of "
-                                                               "its preparation, deaf to the run, has its place")};
+    std::vector<std::string> out = {fmt::format(
+        "policy {:.12}…, {}", of.digest(), parts.passed ? "which passed its gate" : "which did not pass its gate")};
     if (const auto signer = of.signer()) out.push_back("signed by key " + signer->fingerprint());
     const auto figures = json::parse(parts.figures);
     try {
@@ -314,7 +312,7 @@ std::optional<std::string> doubt_policy(const prepared_policy& of) {
 std::vector<std::string> list_warnings(const prepared_policy& of, const known_plan& plan) {
     std::vector<std::string> out;
     const auto figures = json::parse(of.parts().figures);
-    if (const auto doubt = doubt_policy(of); doubt && of.parts().passed) out.push_back(*doubt);
+    if (const auto doubt = doubt_policy(of)) out.push_back(*doubt);
     const auto outside = [&](const char* name, double value, const std::string& what, const auto& shown) {
         const auto range = figures.value("seen", json::object()).value(name, json::array());
         if (!range.is_array() || range.size() != 2 || !range[0].is_number() || !range[1].is_number()) return;

@@ -36,8 +36,8 @@ inline config::run_config small_prepared(const std::filesystem::path& policy, bo
     parts.interval = 4;
     parts.passed = passed;
     rl::prepared_policy(std::move(parts)).save(policy);
-    std::vector<std::string> set = {"rl.state=prepared", "rl.controller=" + policy.string(), "rl.warmup=2",
-                                    "noise.allocation=shares", "train.warmup=null"};
+    std::vector<std::string> set = {"rl.state=prepared", "rl.controller=" + policy.string(), "rl.policy=learned",
+                                    "rl.warmup=2",       "noise.allocation=shares",          "train.warmup=null"};
     set.insert(set.end(), more.begin(), more.end());
     return small(set);
 }

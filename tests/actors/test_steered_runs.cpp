@@ -12,7 +12,7 @@ TEST_CASE("the policy that ships climbs out of a rate five times too low within 
     constexpr double chosen = 0.011;  // for width 64 and 100 steps
     const auto config = small({"data.path=synthetic:2000", "train.steps=100", "train.expected_batch_size=16",
                                "train.eval_every=100", "noise.insecure_reproducible=true", "rl.warmup=3",
-                               "rl.state=prepared", "train.lr=" + std::to_string(chosen / 5)});
+                               "rl.state=prepared", "rl.policy=learned", "train.lr=" + std::to_string(chosen / 5)});
     run_quietly(config, scratch / "run");
     bool climbed = false;
     for (const auto& line : eval::read_metrics(scratch / "run/public/metrics.jsonl"))

@@ -74,8 +74,8 @@ TEST_CASE("a controller is prepared in parts, the same as in one go, and steers 
     const auto run = rldp_says(
         "run config/demo.json --quiet --json --set data.path=synthetic:200 --set data.max_tokens=24 "
         "--set train.steps=24 --set train.expected_batch_size=4 --set train.eval_records=4 "
-        "--set rl.interval=null --set rl.warmup=null --set rl.state=prepared --set noise.allocation=shares "
-        "--set rl.controller=" +
+        "--set rl.interval=null --set rl.warmup=null --set rl.state=prepared --set rl.policy=learned "
+        "--set noise.allocation=shares --set rl.controller=" +
             (scratch / "whole").string() + " --out " + (scratch / "run").string(),
         scratch / ".");
     INFO(run.err);

@@ -45,7 +45,8 @@ std::vector<json> sound_policies() {
 
 json prepared_run(std::size_t units, const std::filesystem::path& policy) {
     auto out = short_run(units, "rldp");
-    out["rl"] = {{"state", "prepared"}, {"controller", policy.string()}, {"interval", 2}, {"warmup", 1}};
+    out["rl"] = {
+        {"state", "prepared"}, {"controller", policy.string()}, {"policy", "learned"}, {"interval", 2}, {"warmup", 1}};
     out["noise"]["allocation"] = "shares";
     out["train"].erase("warmup");
     return out;

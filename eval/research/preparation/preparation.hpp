@@ -58,8 +58,7 @@ preparation_file read_preparation(const std::filesystem::path& file);
 // of those.
 
 struct preparation_place {
-    std::filesystem::path work;  ///< what is done there already counts; the control schedule.safetensors of equal
-                                 ///< search stays there
+    std::filesystem::path work;  ///< what is done there already counts
     int jobs = 1;
     std::function<void(const std::string&)> said;  ///< hears of each stage and generation
     std::function<void()> rest = [] {};            ///< called where work may stop; may throw

@@ -50,11 +50,10 @@ class policy_maker {
         out[rl::schedule::tilt] = out[rl::schedule::tail] = -2;
         return out;
     }
-    rl::prepared_policy schedule(const std::vector<double>& point) const {
+    run_arm schedule(const std::vector<double>& point) const {
         auto parts = first_.parts();
-        parts.passed = false;
         parts.best_fixed = rl::schedule_at(point);
-        return rl::prepared_policy(std::move(parts));
+        return {rl::prepared_policy(std::move(parts)), controller_mode::frozen};
     }
 
     std::vector<double> first_rule(const std::vector<double>& schedule) const {
@@ -64,14 +63,13 @@ class policy_maker {
         for (const double number : rl::to_point(first_.parts().how)) out.push_back(number);
         return out;
     }
-    rl::prepared_policy rule(std::vector<double> schedule, const std::vector<double>& point, bool with_residual) const {
+    run_arm rule(std::vector<double> schedule, const std::vector<double>& point, bool with_residual) const {
         for (std::size_t k = 0; k < of_line.size(); ++k) schedule[of_line[k]] = point[k];
         auto parts = first_.parts();
-        parts.passed = true;
         parts.fixed = rl::schedule_at(schedule);
         parts.how = rl::rule_at(std::span(point).subspan(of_line.size()));
         if (!with_residual) parts.actor = parts.actor.clone().zero_();  // a net of zeros says nothing
-        return rl::prepared_policy(std::move(parts));
+        return {rl::prepared_policy(std::move(parts))};
     }
 
   private:
@@ -97,7 +95,7 @@ std::vector<double> best_rates(const policy_maker& make, std::vector<double> poi
     const double common = point[rl::schedule::log_rate];
     for (const double factor : {1.0 / 16, 0.25, 4.0, 16.0}) {
         point[rl::schedule::log_rate] = common + std::log(factor);
-        all.push_back({make.schedule(point)});
+        all.push_back(make.schedule(point));
     }
     const auto losses = compute_losses(all, tasks, where);
     auto out = own;
@@ -143,8 +141,8 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
     const policy_maker make(first);
     const auto& terms = what.runs;
     nlohmann::json curves;
-    const auto search = [&](const std::string& name, const std::vector<double>& start, const auto& policy_at) {
-        const auto found = search_on_runs(start, policy_at, terms,
+    const auto search = [&](const std::string& name, const std::vector<double>& start, const auto& arm_at) {
+        const auto found = search_on_runs(start, arm_at, terms,
                                           {.out = where.work / name,
                                            .jobs = where.jobs,
                                            .seed = seed(searches),
@@ -158,14 +156,13 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
     };
     const auto fixed =
         search("schedule", policy_maker::usual_schedule(), [&](const auto& point) { return make.schedule(point); });
-    make.schedule(fixed).save(where.work / "schedule.safetensors");
     const auto ruled =
         search("rule", make.first_rule(fixed), [&](const auto& point) { return make.rule(fixed, point, false); });
 
     where.said("runs: with or without what SAC adds");
     const auto tries = terms.validation_tasks;
     const auto fresh = draw_runs(terms.prepared, terms, seed(validation), 0, tries);
-    const std::vector<run_arm> either = {{make.rule(fixed, ruled, false)}, {make.rule(fixed, ruled, true)}};
+    const std::vector<run_arm> either = {make.rule(fixed, ruled, false), make.rule(fixed, ruled, true)};
     const auto validated = where.work / "validation";
     const auto tried = compute_losses(either, fresh, {validated, where.jobs});
     const auto added = rl::compare(part(tried, 1, tries), part(tried, 0, tries));
@@ -184,7 +181,7 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
     const auto tasks = draw_runs(terms.held_out, terms, rl::splitmix(terms.gate_seed, gate_tasks).next() >> 1, 0, size);
     const rl::prepared_policy steering(parts);
     const std::vector<run_arm> all = {
-        {make.schedule(fixed)}, {steering, controller_mode::deaf}, {steering, controller_mode::learned}};
+        make.schedule(fixed), {steering, controller_mode::deaf}, {steering, controller_mode::learned}};
     const auto losses = compute_losses(all, tasks, {where.work / asked, where.jobs});
     const auto against = [&](std::size_t one, std::size_t other) {
         return rl::compare(part(losses, one, size), part(losses, other, size));
@@ -195,7 +192,7 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
     not_off.offset = 1;
     const auto by_default =
         draw_runs(terms.held_out, not_off, rl::splitmix(terms.gate_seed, gate_tasks).next() >> 1, 0, size);
-    const std::vector<run_arm> both = {{make.schedule(fixed)}, {steering}};
+    const std::vector<run_arm> both = {make.schedule(fixed), {steering}};
     const auto ends = compute_losses(both, by_default, {where.work / ("default-" + asked), where.jobs});
     where.rest();
     where.said("runs: what hindsight would win");

@@ -273,8 +273,8 @@ void keep(const std::filesystem::path& state, const progress& now) {
 }  // namespace
 
 searched search_on_runs(const std::vector<double>& start,
-                        const std::function<rl::prepared_policy(const std::vector<double>&)>& policy_at,
-                        const run_preparation& terms, const run_search& how) {
+                        const std::function<run_arm(const std::vector<double>&)>& arm_at, const run_preparation& terms,
+                        const run_search& how) {
     make_directory(how.out);
     const auto state = how.out / "search.json";
     auto [found, history] = begun(state, start, terms, how);
@@ -282,7 +282,7 @@ searched search_on_runs(const std::vector<double>& start,
         const auto number = found.generation();
         const auto tasks = draw_runs(terms.prepared, terms, how.seed, number * terms.tasks, terms.tasks);
         std::vector<run_arm> all;
-        for (const auto& point : found.ask()) all.push_back({policy_at(point)});
+        for (const auto& point : found.ask()) all.push_back(arm_at(point));
         const auto place = how.out / fmt::format("generation-{}", number);
         const auto losses = compute_losses(all, tasks, {place, how.jobs});
         std::vector<double> means;

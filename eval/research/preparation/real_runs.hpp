@@ -80,7 +80,7 @@ struct searched {
 /// an earlier call has done in `out` counts. Errors: as compute_losses(); bad_input for a state there that is damaged
 /// or of another search.
 searched search_on_runs(const std::vector<double>& start,
-                        const std::function<rl::prepared_policy(const std::vector<double>&)>& policy_at,
-                        const run_preparation& terms, const run_search& how);
+                        const std::function<run_arm(const std::vector<double>&)>& arm_at, const run_preparation& terms,
+                        const run_search& how);
 
 }  // namespace rldp::eval
