@@ -154,7 +154,7 @@ struct rl_section {
     std::optional<std::string> controller;  ///< file of a prepared policy; default: the one that ships
     std::optional<std::string> signer;      ///< file of the public key that must have signed it
     std::vector<controller_action> actions = {controller_action::radii, controller_action::noise};
-    std::optional<controller_mode> policy;  ///< open: learned, or frozen where nobody vouches for a prepared policy
+    std::optional<controller_mode> policy;  ///< open: learned, of a prepared policy where it is vouched for
     bool online = false;                    ///< a prepared policy goes on learning
     std::optional<double> radius_scale;     ///< default by semantics (methods.hpp)
     std::optional<bool> rescale;            ///< default: true under sound semantics

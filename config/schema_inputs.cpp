@@ -176,14 +176,14 @@ void add_company(std::vector<key>& keys) {
         .add("actions", &rl_section::actions, any_of<controller_action>(), "",
              "What the controller sets; shares needs noise.allocation shares.")
         .tunable()
-        .add("policy", &rl_section::policy, any_of<controller_mode>(), "",
-             "learned improves while the run goes on, or is what preparation learned. frozen stays as it was "
-             "initialised; of a prepared policy it is the schedule of its preparation, which knows the plan and sees "
-             "nothing. Controls for experiments: random draws every action from a standard normal, or tosses the "
-             "direction of each of a prepared policy's moves; shuffled shows that policy what a block drawn from those "
-             "so far showed, and deaf sets what it set in its preparation, on average, by then.",
-             "chosen: learned, or frozen where nobody vouches for a prepared policy: its gate failed, or knows no such "
-             "run")
+        .add(
+            "policy", &rl_section::policy, any_of<controller_mode>(), "",
+            "learned improves while the run goes on, or is what preparation learned; by name, a prepared policy steers "
+            "also where nobody vouches for it. Controls for experiments: frozen stays as it was initialised, or is the "
+            "schedule of the preparation alone; random draws every action from a standard normal, or tosses the "
+            "direction of each of a prepared policy's moves; shuffled shows that policy what a block drawn from those "
+            "so far showed, and deaf sets what it set in its preparation, on average, by then.",
+            "learned; where nobody vouches for a prepared policy, rl.state comes to schedule")
         .add("online", &rl_section::online, yes_or_no{}, "",
              "What the prepared policy adds to its rule goes on learning in the run (SAC), while steps are made, from "
              "the loss on 64 public records after each block; needs public.path. An experiment.")

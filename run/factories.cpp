@@ -166,17 +166,11 @@ std::shared_ptr<rl::controller> make_published_controller(const config::run_spec
 }  // namespace
 
 std::shared_ptr<const rl::prepared_policy> load_policy(const std::optional<std::string>& file,
-                                                       const std::optional<std::string>& signer, bool online) {
+                                                       const std::optional<std::string>& signer) {
     const auto path = file.value_or("the shipped policy");
     auto out = std::make_shared<const rl::prepared_policy>(file ? rl::prepared_policy::load(path)
                                                                 : rl::prepared_policy::shipped());
-    const auto& parts = out->parts();
     if (signer) check_signature(*out, path, *signer);
-    if (online && !parts.passed)
-        refuse(fmt::format(
-            "rl.online: {} did not pass its gate and steers nothing, so that nothing could be learned; name "
-            "one that did, or leave rl.online out",
-            path));
     return out;
 }
 

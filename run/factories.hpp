@@ -37,10 +37,9 @@ void check_noise_left(const config::run_spec& spec, const models::model_config& 
 // Steering. Who steers a run and along which learning rates: from a run's specification and its plan.
 
 /// The policy that a prepared controller follows: of a file, signed by the key in another one where that is given, or
-/// the one that ships. `online`: it is to go on learning. Errors: bad_input for a file that is none, or not
-/// for runs.
+/// the one that ships. Errors: bad_input for a file that is none.
 std::shared_ptr<const rl::prepared_policy> load_policy(const std::optional<std::string>& file,
-                                                       const std::optional<std::string>& signer, bool online);
+                                                       const std::optional<std::string>& signer);
 
 /// What a schedule may depend on. Needs the plan's price, steps and groups.
 rl::known_plan describe_plan(const config::run_spec& spec, const run_plan& plan);

@@ -305,17 +305,14 @@ run_plan plan_run(const config::run_spec& spec, const models::model_config& mode
     }
     const auto& steering = spec.controller;
     if (steering.kind == controller_kind::prepared) {
-        out.policy = load_policy(steering.file, steering.signer, steering.online);
+        out.policy = load_policy(steering.file, steering.signer);
         out.controller = rl::describe_policy(*out.policy);
-        const bool frozen = steering.mode == controller_mode::frozen;
-        if (frozen)
-            out.controller.emplace_back("the schedule of its preparation, deaf to the run, has its place");
-        else if (steering.mode != controller_mode::learned)
+        if (steering.mode != controller_mode::learned)
             out.controller.push_back(fmt::format("rl.policy \"{}\": a control in its place", name_of(steering.mode)));
         if (steering.online)
             out.controller.emplace_back("rl.online: it goes on learning in the run, from the loss on public records");
         for (auto& doubt : rl::list_warnings(*out.policy, describe_plan(spec, out)))
-            out.warnings.push_back(frozen ? doubt + "; the schedule of its preparation has its place" : doubt);
+            out.warnings.push_back(std::move(doubt));
     }
     if (spec.data.canaries > 0 && spec.data.keep == kept_end::head)
         out.warnings.emplace_back(

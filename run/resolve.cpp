@@ -42,7 +42,7 @@ std::optional<config::choice> settle_targets(config::run_config& config, const m
 std::optional<config::choice> choose_interval(config::run_config& config) {
     if (!config::resolve_choices(config).prepared) return {};
     auto& rl = config.rl;
-    const auto wanted = load_policy(rl.controller, rl.signer, rl.online)->parts().interval;
+    const auto wanted = load_policy(rl.controller, rl.signer)->parts().interval;
     if (!rl.interval) {
         rl.interval = wanted;
         return config::choice{"rl.interval", std::to_string(wanted), "rl.controller was prepared for it"};
@@ -224,18 +224,6 @@ std::optional<std::string> find_doubt(const rl::prepared_policy& policy, const c
     return doubts.front();
 }
 
-/// What rl.policy comes to, where a prepared one is asked for: all other keys are settled.
-std::optional<config::choice> choose_policy(config::run_config& config, std::int64_t population,
-                                            const models::model_config& model) {
-    auto& rl = config.rl;
-    if (rl.policy || rl.online || !config::resolve_choices(config).prepared) return {};
-    const auto doubt = find_doubt(*load_policy(rl.controller, rl.signer, rl.online), config, population, model);
-    rl.policy = doubt ? controller_mode::frozen : controller_mode::learned;
-    return config::choice{"rl.policy", nlohmann::json(name_of(*rl.policy)).dump(),
-                          doubt ? "the schedule of its preparation, for nobody vouches here for the policy: " + *doubt
-                                : "its gate vouches for such runs"};
-}
-
 /// Gives every key that is open its value, but for rl.state, which all others depend on.
 std::vector<config::choice> settle(config::run_config& asked, std::int64_t population,
                                    const models::model_config& model) {
@@ -261,31 +249,44 @@ std::vector<config::choice> settle(config::run_config& asked, std::int64_t popul
         made.push_back({"train.micro_batch", std::to_string(count), std::move(reason)});
     }
     note(choose_epsilon(asked, population));
-    note(choose_policy(asked, population, model));
     note(choose_book(asked));
     config::validate(asked);  // of what is chosen beside what is given
     return made;
 }
 
-/// Why the policy that ships should not steer such a run, unasked; nothing where it was prepared for it.
-std::optional<std::string> doubt_shipped(config::run_config config, std::int64_t population,
-                                         const models::model_config& model) {
-    if (config.rl.state || !config::resolve_choices(config).prepared) return {};  // nobody asks
-    const auto shipped = rl::prepared_policy::shipped();
-    if (auto doubt = doubt_beforehand(shipped, config)) return doubt;  // before anything is priced
-    config.rl.state = controller_kind::prepared;
-    config.rl.policy = config.rl.policy.value_or(controller_mode::learned);
+/// Why a policy should not steer such a run; nothing where its preparation vouches for it, and where nobody asks.
+std::optional<std::string> doubt_policy(config::run_config config, std::int64_t population,
+                                        const models::model_config& model) {
+    auto& rl = config.rl;
+    if (!config::resolve_choices(config).prepared || rl.online) return {};
+    const auto policy = load_policy(rl.controller, rl.signer);
+    if (auto doubt = doubt_beforehand(*policy, config)) return doubt;  // before anything is priced
+    rl.state = controller_kind::prepared;
     settle(config, population, model);
-    return find_doubt(shipped, config, population, model);
+    return find_doubt(*policy, config, population, model);
+}
+
+/// Of a run for which a policy was asked in vain: nobody steers it.
+config::choice put_schedule_in_place(config::run_config& config, const std::string& doubt) {
+    auto& rl = config.rl;
+    rl.state = controller_kind::schedule;
+    rl.controller.reset();
+    rl.signer.reset();
+    if (config.noise.allocation == allocation::shares) config.noise.allocation.reset();
+    return {"rl.state", R"("schedule")",
+            "\"prepared\" is asked for, and nobody vouches for its policy here: " + doubt +
+                "; rl.policy \"learned\" takes it all the same"};
 }
 
 }  // namespace
 
 config::run_spec resolve(config::run_config asked, std::int64_t units, const models::model_config& model) {
     const auto population = asked.privacy.population.value_or(units);
-    auto state = config::choose_state(asked, doubt_shipped(asked, population, model));
-    const bool vouched = state && asked.rl.state == controller_kind::prepared && !asked.rl.controller;
-    if (vouched && !asked.rl.policy) asked.rl.policy = controller_mode::learned;  // not priced once more
+    const bool all_the_same = asked.rl.state && asked.rl.policy;
+    const auto doubt = all_the_same ? std::nullopt : doubt_policy(asked, population, model);
+    auto state = config::choose_state(asked, doubt);
+    if (doubt && asked.rl.state == controller_kind::prepared && !asked.rl.policy)
+        state = put_schedule_in_place(asked, *doubt);
     auto made = settle(asked, population, model);
     if (state) made.insert(made.begin(), std::move(*state));
     auto out = config::to_spec(asked, population);

@@ -307,11 +307,11 @@ class Rl(Section):
     actions: list[Literal["radii", "noise", "shares", "lr"]] | None = None
     """What the controller sets; shares needs noise.allocation shares. Default: ["radii", "noise"]."""
     policy: Literal["learned", "frozen", "random", "shuffled", "deaf"] | None = None
-    """learned improves while the run goes on, or is what preparation learned. frozen stays as it was initialised; of a
-    prepared policy it is the schedule of its preparation, which knows the plan and sees nothing. Controls for
-    experiments: random draws every action from a standard normal, or tosses the direction of each of a prepared
-    policy's moves; shuffled shows that policy what a block drawn from those so far showed, and deaf sets what it
-    set in its preparation, on average, by then."""
+    """learned improves while the run goes on, or is what preparation learned; by name, a prepared policy steers also
+    where nobody vouches for it. Controls for experiments: frozen stays as it was initialised, or is the schedule of
+    the preparation alone; random draws every action from a standard normal, or tosses the direction of each of a
+    prepared policy's moves; shuffled shows that policy what a block drawn from those so far showed, and deaf sets
+    what it set in its preparation, on average, by then."""
     online: bool | None = None
     """What the prepared policy adds to its rule goes on learning in the run (SAC), while steps are made, from the loss
     on 64 public records after each block; needs public.path. An experiment. Default: false."""

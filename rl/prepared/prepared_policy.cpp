@@ -240,7 +240,7 @@ std::string names_in(const json& figures, const char* key) {
 }
 
 // Differences of log losses, as ratios.
-std::string gain(const char* loss, const json& found, const char* than) {
+std::string gain(const char* loss, const json& found, const std::string& than) {
     const double mean = found.at("mean"), error = found.at("standard_error"), wins = found.at("wins");
     const double sign = mean < 0 ? -1 : 1;
     const auto percent = [&](double log_ratio) { return sign * 100 * std::expm1(log_ratio); };
@@ -273,6 +273,9 @@ std::vector<std::string> describe_policy(const prepared_policy& of) {
                                    : "the best timetable of equal search, which sees no run"));
         if (const auto& gate = figures.at("gate"); gate.contains("default_rate"))
             out.push_back(gain(loss, gate["default_rate"], "that schedule at the rates that are chosen"));
+        const auto nobody = figures.at("gate").value("nobody", json::object());
+        for (const auto& [family, found] : nobody.items())
+            out.push_back(gain(loss, found, "the rates that are chosen, where nobody steers: " + family));
         if (const auto asked = figures.value("gates_asked", 1); asked > 1)
             out.push_back(fmt::format("its gate was asked {} times; this is the last answer", asked));
     } catch (const json::exception&) {
@@ -301,7 +304,7 @@ nlohmann::json to_json(const plan_ranges& of) {
 }
 
 std::optional<std::string> doubt_policy(const prepared_policy& of) {
-    if (!of.parts().passed) return "rl.controller: it did not pass its gate";
+    if (!of.parts().passed) return "rl.controller: it did not pass its gate (docs/controller.md)";
     const auto figures = json::parse(of.parts().figures);
     if (figures.contains("tasks") && figures["tasks"] == "runs") return std::nullopt;
     return "rl.controller: its gate knows no language models; some have diverged under a policy that kept its promise "

@@ -75,7 +75,8 @@ TEST_CASE("check tells of a prepared policy, and refuses one that is not for suc
         std::vector<std::string> set = {
             "data.path=synthetic:400", "train.expected_batch_size=8",
             "rl.state=prepared",       "rl.controller=" + (scratch / "policy.safetensors").string(),
-            "train.warmup=null",       "noise.allocation=shares"};
+            "train.warmup=null",       "noise.allocation=shares",
+            "rl.policy=learned"};
         set.insert(set.end(), more.begin(), more.end());
         return actors::check(config::load("config/demo.json", set));
     };
@@ -83,66 +84,67 @@ TEST_CASE("check tells of a prepared policy, and refuses one that is not for suc
     const auto plan = checked(as_it_is);
     REQUIRE_FALSE(plan.controller.empty());
     CHECK(has(plan.controller[0], "passed its gate"));
-    // Of 15 blocks: its schedule has its place, unless the policy is asked for all the same.
-    const auto few = [](auto& parts) { parts.figures = R"({"tasks":"runs","seen":{"blocks":[16,24]}})"; };
-    for (const bool all_the_same : {false, true}) {
-        const auto warned =
-            checked(few, all_the_same ? std::vector<std::string>{"rl.policy=learned"} : std::vector<std::string>{});
-        CHECK(std::any_of(warned.warnings.begin(), warned.warnings.end(), [&](const auto& line) {
-            return has(line, "15 blocks of 8 steps") && has(line, "has its place") == !all_the_same;
-        }));
-        CHECK(has(warned.controller.back(), "deaf to the run") == !all_the_same);
-    }
+    const auto warned = checked([](auto& parts) { parts.figures = R"({"seen":{"blocks":[16,24]}})"; });  // of 15
+    CHECK(std::any_of(warned.warnings.begin(), warned.warnings.end(),
+                      [](const auto& line) { return has(line, "15 blocks of 8 steps"); }));
     CHECK(has(refusal([&] { checked(as_it_is, {"rl.interval=9"}); }), "give 8"));
     const std::vector<std::string> learning = {"rl.online=true", "public.path=synthetic:60"};
     CHECK(has(checked(as_it_is, learning).controller.back(), "goes on learning"));
-    CHECK(has(refusal([&] { checked([](auto& parts) { parts.passed = false; }, learning); }), "did not pass its gate"));
     CHECK(has(refusal([&] { checked(as_it_is, {"rl.controller=/nowhere/policy"}); }), "/nowhere/policy"));
 }
 
-TEST_CASE("a policy brings its own schedule, and where nobody vouches for it the best fixed one") {
+TEST_CASE("a policy brings its own schedule; where nobody vouches for it, a schedule of nobody's has its place") {
     const scratch_directory scratch;
     struct prepared {
+        std::string doubt = {};  // none: it steers
         bool passed = true;
-        const char* figures = R"({"tasks":"runs"})";
+        std::string figures = R"({"tasks":"runs"})";
         std::vector<std::string> set = {};
-        bool steers = true;
-        const char* reason = "its gate vouches";
+        bool open = false;  // rl.state
     };
-    const std::vector<std::string> asked = {"rl.policy=learned"};
     for (const auto& one :
-         {prepared{}, prepared{.passed = false, .steers = false, .reason = "did not pass its gate"},
-          prepared{.passed = false, .set = asked, .reason = ""},
-          prepared{.figures = "{}", .steers = false, .reason = "no language models"},
-          prepared{.figures = R"({"tasks":"runs","seen":{"adapters":[1,2]}})",
-          .steers = false,
-          .reason = "adapters, the policy was"},
-          prepared{.set = {"train.parameters=[\"norm\"]"}, .steers = false, .reason = "train.parameters"}}) {
-        INFO(one.figures << one.reason);
+         {prepared{}, prepared{.open = true}, prepared{.doubt = "did not pass its gate", .passed = false},
+          prepared{.doubt = "did not pass its gate", .passed = false, .open = true},
+          prepared{.doubt = "no language models", .figures = "{}"},
+          prepared{.doubt = "adapters, the policy was", .figures = R"({"tasks":"runs","seen":{"adapters":[1,2]}})"},
+          prepared{.doubt = "train.parameters", .set = {"train.parameters=[\"norm\"]"}},
+          prepared{.passed = false, .set = {"rl.policy=learned"}},
+          prepared{.passed = false, .set = {"rl.policy=frozen"}}}) {
         auto parts = made_up_parts();
         parts.passed = one.passed;
         parts.figures = one.figures;
         const auto file = (scratch / "policy").string();
         rl::prepared_policy(parts).save(file);
-        std::vector<std::string> set = {"data.path=synthetic:400", "train.expected_batch_size=8",
-                                        "train.lr=0.01",           "rl.state=prepared",
-                                        "rl.controller=" + file,   "noise.allocation=shares"};
+        std::vector<std::string> set = {"data.path=synthetic:400",
+                                        "train.expected_batch_size=8",
+                                        "train.lr=0.01",
+                                        "rl.controller=" + file,
+                                        "noise.allocation=shares",
+                                        "rl.interval=null",
+                                        "noise.statistics_share=null",
+                                        "rl.warmup=null"};
+        if (!one.open) set.emplace_back("rl.state=prepared");
         set.insert(set.end(), one.set.begin(), one.set.end());
         const auto config = config::load("config/demo.json", set);
         const auto plan = actors::check(config);
         const auto spec = actors::resolve(config, plan.population, models::read_model_config(config.model.path));
+        INFO(one.doubt << one.figures << one.open);
+        CHECK((spec.controller.kind == controller_kind::schedule) == !one.doubt.empty());
+        CHECK((plan.policy != nullptr) == one.doubt.empty());
+        CHECK_NOTHROW(config::validate(spec.config));
+        if (!one.doubt.empty()) {
+            CHECK(spec.choices.front().key == "rl.state");
+            CHECK(has(spec.choices.front().reason, one.doubt));
+            continue;
+        }
         const auto known = actors::describe_plan(spec, plan);
         CHECK(known.steps == 120);
         CHECK(known.noise ==
               Approx(std::log(plan.noise_multiplier * std::sqrt(static_cast<double>(plan.trainable_parameters)) / 8)));
         CHECK(known.adapters == plan.groups.size());
         CHECK(known.bands == plan.bands);
-        const auto chosen = std::find_if(spec.choices.begin(), spec.choices.end(),
-                                         [](const auto& each) { return each.key == "rl.policy"; });
-        CHECK((chosen == spec.choices.end()) == std::string(one.reason).empty());
-        if (chosen != spec.choices.end()) CHECK(has(chosen->reason, one.reason));
-        CHECK((spec.controller.mode == controller_mode::learned) == one.steers);
-        const auto wanted = (one.steers ? parts.fixed : parts.best_fixed).settle(known);
+        const bool frozen = spec.controller.mode == controller_mode::frozen;
+        const auto wanted = (frozen ? parts.best_fixed : parts.fixed).settle(known);
         const auto rates = actors::make_rate_schedule(spec, plan);
         CHECK(rates.rate(plan.steps / 20 + 1) == Approx(0.01 * std::exp(wanted.log_rate) * (1 - wanted.tilt)));
         CHECK(actors::make_average_config(spec, plan).window == wanted.tail);

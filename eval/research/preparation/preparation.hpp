@@ -1,9 +1,11 @@
 #pragma once
 // How `rldp prepare-controller` prepares a policy: what it is told, and the way from made-up tasks to a policy file.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -72,12 +74,15 @@ struct run_gate {
     rl::paired deaf;       ///< the mean timetable of the policy, deaf to the run
     rl::paired policy;     ///< what is deployed if the gate is passed
     rl::paired feedback;   ///< that against the mean timetable
-    /// The policy on tasks whose rate is the one that is chosen: what everybody has by default.
-    rl::paired default_rate;
+    rl::paired default_rate;  ///< the policy on tasks whose rate is the one that is chosen, as everybody has it
+    /// The same by held-out family, against runs that nobody steers: one must not pay for the other.
+    std::map<std::string, rl::paired> nobody;
     /// By how much it may end higher there, in log loss: 2 % of the nats that remain.
     static constexpr double most_lost = 0.02;
     bool passed() const {
-        return policy.least_gain() > 0 && feedback.least_gain() > 0 && default_rate.least_gain() > -most_lost;
+        return policy.least_gain() > 0 && feedback.least_gain() > 0 && default_rate.least_gain() > -most_lost &&
+               std::all_of(nobody.begin(), nobody.end(),
+                           [](const auto& one) { return one.second.least_gain() > -most_lost; });
     }
 };
 

@@ -49,6 +49,9 @@ std::string gate_table(const nlohmann::json& figures) {
          {"default_rate", "the policy, at the rates that are chosen", "schedule"}}};
     for (const auto& [key, name, than] : all)
         if (const auto* one = find(*gate, key)) rows.push_back(make_row(name, than, *one));
+    if (const auto* nobody = find(*gate, "nobody"))
+        for (const auto& [family, found] : nobody->items())
+            rows.push_back(make_row("the policy, at the rates that are chosen: " + family, "nobody steers", found));
     return html_table("The gate: loss on tasks of held-out families, against the best of equal search",
                       {"", "than the best", "loss", "95 % of such comparisons", "tasks won"}, rows, 2);
 }

@@ -117,18 +117,25 @@ std::size_t gates_in(const std::filesystem::path& work) {
         begin(all), end(all), [](const auto& one) { return one.path().filename().string().starts_with("gate-"); }));
 }
 
-/// The policy against the schedule, for each family that has two tasks or more; tasks are of each family in turn.
-nlohmann::json gains_by_family(const std::vector<run_family>& families, const std::vector<double>& policy,
-                               const std::vector<double>& schedule) {
-    auto out = nlohmann::json::object();
+/// The policy against another, for each family that has two tasks or more; tasks are of each family in turn.
+std::map<std::string, rl::paired> compare_by_family(const std::vector<run_family>& families,
+                                                    const std::vector<double>& policy,
+                                                    const std::vector<double>& than) {
+    std::map<std::string, rl::paired> out;
     for (std::size_t f = 0; f < families.size(); ++f) {
         std::vector<double> one, other;
         for (auto i = f; i < policy.size(); i += families.size()) {
             one.push_back(policy[i]);
-            other.push_back(schedule[i]);
+            other.push_back(than[i]);
         }
-        if (one.size() >= 2) out[families[f].name] = to_json(rl::compare(one, other));
+        if (one.size() >= 2) out[families[f].name] = rl::compare(one, other);
     }
+    return out;
+}
+
+nlohmann::json to_json_by_family(const std::map<std::string, rl::paired>& gains) {
+    auto out = nlohmann::json::object();
+    for (const auto& [name, found] : gains) out[name] = to_json(found);
     return out;
 }
 
@@ -168,7 +175,7 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
     const auto added = rl::compare(part(tried, 1, tries), part(tried, 0, tries));
     const bool adds = added.least_gain() > 0;
     const std::size_t chosen = adds ? 1 : 0;
-    auto parts = either[chosen].policy.parts();
+    auto parts = either[chosen].policy->parts();
     std::vector<rl::timetable> timetables;
     for (const auto& path : read_paths(chosen, fresh, validated)) timetables.push_back(to_timetable(path));
     parts.usual = rl::mean_of(timetables);
@@ -195,6 +202,10 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
     const std::vector<run_arm> both = {make.schedule(fixed), {steering}};
     const auto ends = compute_losses(both, by_default, {where.work / ("default-" + asked), where.jobs});
     where.rest();
+    where.said("runs: those that nobody steers");
+    const std::vector<run_arm> nobody = {{}};
+    const auto unsteered = compute_losses(nobody, by_default, {where.work / ("nobody-" + asked), where.jobs});
+    where.rest();
     where.said("runs: what hindsight would win");
     const auto seen = std::min(size, most_in_hindsight);
     auto own = part(losses, 0, size);
@@ -205,7 +216,8 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
                          .deaf = against(1, 0),
                          .policy = against(2, 0),
                          .feedback = against(2, 1),
-                         .default_rate = rl::compare(part(ends, 1, size), part(ends, 0, size))};
+                         .default_rate = rl::compare(part(ends, 1, size), part(ends, 0, size)),
+                         .nobody = compare_by_family(terms.held_out, part(ends, 1, size), unsteered)};
     parts.passed = found.passed();
     parts.figures =
         nlohmann::json{{"tasks", "runs"},
@@ -221,13 +233,15 @@ prepared_controller_file prepare_controller(const preparation_file& what, const 
                        {"residual", adds},
                        {"residual_added", to_json(added)},
                        {"curves", curves},
-                       {"gains", gains_by_family(terms.held_out, part(losses, 2, size), part(losses, 0, size))},
+                       {"gains", to_json_by_family(
+                                     compare_by_family(terms.held_out, part(losses, 2, size), part(losses, 0, size)))},
                        {"gate",
                         {{"hindsight", to_json(found.hindsight)},
                          {"deaf", to_json(found.deaf)},
                          {"policy", to_json(found.policy)},
                          {"feedback", to_json(found.feedback)},
-                         {"default_rate", to_json(found.default_rate)}}},
+                         {"default_rate", to_json(found.default_rate)},
+                         {"nobody", to_json_by_family(found.nobody)}}},
                        {"before", nlohmann::json::parse(first.parts().figures)}}
             .dump();
     return {rl::prepared_policy(std::move(parts)), found,

@@ -186,11 +186,16 @@ std::vector<double> compute_losses(std::span<const run_arm> arms, std::span<cons
     std::vector<std::pair<std::filesystem::path, std::string>> order;
     for (std::size_t p = 0; p < arms.size(); ++p) {
         const auto file = folder_of_all / fmt::format("policy-{}.safetensors", p);
-        arms[p].policy.save(file);
+        const auto& policy = arms[p].policy;
+        if (policy) policy->save(file);
         for (const auto& one : tasks) {
             cell made{.id = make_run_id(p, one), .at = {}, .overrides = one.set};
-            made.overrides.push_back(fmt::format("rl.controller=\"{}\"", file.string()));
-            made.overrides.push_back(fmt::format("rl.policy=\"{}\"", name_of(arms[p].mode)));
+            if (policy) {
+                made.overrides.push_back(fmt::format("rl.controller=\"{}\"", file.string()));
+                made.overrides.push_back(fmt::format("rl.policy=\"{}\"", name_of(arms[p].mode)));
+            } else {
+                made.overrides.insert(made.overrides.end(), {"rl.state=\"schedule\"", "noise.allocation=null"});
+            }
             if (!one.row_template.empty())
                 made.overrides.push_back(fmt::format("data.template=\"{}\"", template_of(one).string()));
             order.emplace_back(one.base, made.id);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,9 +43,9 @@ struct run_place {
     int jobs = 1;
 };
 
-/// A policy, or a control in its place.
+/// A policy, or a control in its place; without one nobody steers, and the run is that of method static.
 struct run_arm {
-    rl::prepared_policy policy;
+    std::optional<rl::prepared_policy> policy;
     controller_mode mode = controller_mode::learned;
 };
 

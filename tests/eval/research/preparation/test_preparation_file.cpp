@@ -136,7 +136,8 @@ TEST_CASE("a gate on runs is passed where the policy wins, hears what it wins by
                                      .deaf = surely(0),
                                      .policy = surely(0.1),
                                      .feedback = surely(0.1),
-                                     .default_rate = surely(0)};  // whose lower bound is −.0196
+                                     .default_rate = surely(0),  // whose lower bound is −.0196
+                                     .nobody = {{"one", surely(0)}, {"other", surely(0)}}};
     CHECK(sound.passed());
     auto failed = sound;
     failed.policy = surely(0.019);
@@ -146,5 +147,8 @@ TEST_CASE("a gate on runs is passed where the policy wins, hears what it wins by
     CHECK_FALSE(failed.passed());
     failed = sound;
     failed.default_rate = surely(-0.001);
+    CHECK_FALSE(failed.passed());
+    failed = sound;
+    failed.nobody["other"] = surely(-0.001);
     CHECK_FALSE(failed.passed());
 }

@@ -23,7 +23,8 @@ const std::string whole = R"({"tasks":"runs","families":["<one>","other"],"held_
              "third":{"mean":0.0,"standard_error":0.01,"wins":0.5}},
     "gate":{"hindsight":{"mean":-0.3567,"standard_error":0.01,"wins":0.9},"deaf":{"mean":0.01,"standard_error":0.01,"wins":0.4},
             "policy":{"mean":-0.2231,"standard_error":0.01,"wins":0.7},
-            "feedback":{"mean":-0.2,"standard_error":0.01,"wins":0.7}},
+            "feedback":{"mean":-0.2,"standard_error":0.01,"wins":0.7},
+            "nobody":{"third":{"mean":0.0953,"standard_error":0.01,"wins":0.1}}},
     "before":{"residual_curve":[0.1,-0.01]}})";
 
 std::size_t count(const std::string& text, const std::string& word) {
@@ -43,7 +44,9 @@ TEST_CASE("a preparation's page tells gate and gains in per cent, and which fami
     CHECK(has(page, "mean timetable, deaf to the run"));
     CHECK(has(page, "-20.0 %"));            // the gate's policy
     CHECK(has(page, "-21.5 % … -18.4 %"));  // with its interval
-    CHECK(has(page, "-10.0 %"));            // family one
+    CHECK(has(page, "at the rates that are chosen: third"));
+    CHECK(has(page, "+10.0 %"));  // than where nobody steers
+    CHECK(has(page, "-10.0 %"));  // family one
     CHECK(has(page, "&lt;one&gt;"));
     CHECK_FALSE(has(page, "<one>"));
     CHECK(count(page, "prepared on, other tasks") == 1);
