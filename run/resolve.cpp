@@ -285,9 +285,15 @@ config::run_spec resolve(config::run_config asked, std::int64_t units, const mod
     const bool all_the_same = asked.rl.state && asked.rl.policy;
     const auto doubt = all_the_same ? std::nullopt : doubt_policy(asked, population, model);
     auto state = config::choose_state(asked, doubt);
-    if (doubt && asked.rl.state == controller_kind::prepared && !asked.rl.policy)
-        state = put_schedule_in_place(asked, *doubt);
-    auto made = settle(asked, population, model);
+    const bool in_vain = doubt && asked.rl.state == controller_kind::prepared && !asked.rl.policy;
+    if (in_vain) state = put_schedule_in_place(asked, *doubt);
+    std::vector<config::choice> made;
+    try {
+        made = settle(asked, population, model);
+    } catch (const error& why) {
+        if (!in_vain) throw;
+        refuse(fmt::format("rl.state: {}. Nor can a schedule have its place: {}", state->reason, why.what()));
+    }
     if (state) made.insert(made.begin(), std::move(*state));
     auto out = config::to_spec(asked, population);
     out.choices = std::move(made);

@@ -154,6 +154,16 @@ TEST_CASE("a policy brings its own schedule; where nobody vouches for it, a sche
     }
 }
 
+TEST_CASE("a policy that is asked for in vain is named where a schedule can't have its place") {
+    const auto said = refusal([] {
+        actors::check(config::load("config/demo.json", {"data.path=synthetic:400", "rl.state=prepared",
+                                                        "rl.interval=null", "rl.warmup=null", "rl.radius_scale=0.2"}));
+    });
+    CHECK(has(said, "did not pass its gate"));
+    CHECK(has(said, "rl.policy \"learned\" takes it"));
+    CHECK(has(said, "rl.radius_scale is a controller's"));
+}
+
 TEST_CASE("a bound on attackers lowers ε to what keeps it, and whoever resumes finds the same") {
     const auto settled = [](std::vector<std::string> set) {
         set.insert(set.end(),
