@@ -282,7 +282,7 @@ config::choice put_schedule_in_place(config::run_config& config, const std::stri
 
 config::run_spec resolve(config::run_config asked, std::int64_t units, const models::model_config& model) {
     const auto population = asked.privacy.population.value_or(units);
-    const bool all_the_same = asked.rl.state && asked.rl.policy;
+    const bool all_the_same = asked.rl.state && asked.rl.policy;  // then nothing is priced to doubt it
     const auto doubt = all_the_same ? std::nullopt : doubt_policy(asked, population, model);
     auto state = config::choose_state(asked, doubt);
     const bool in_vain = doubt && asked.rl.state == controller_kind::prepared && !asked.rl.policy;

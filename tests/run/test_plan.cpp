@@ -109,6 +109,7 @@ TEST_CASE("a policy brings its own schedule; where nobody vouches for it, a sche
           prepared{.doubt = "adapters, the policy was", .figures = R"({"tasks":"runs","seen":{"adapters":[1,2]}})"},
           prepared{.doubt = "train.parameters", .set = {"train.parameters=[\"norm\"]"}},
           prepared{.passed = false, .set = {"rl.policy=learned"}},
+          prepared{.passed = false, .set = {"rl.policy=learned"}, .open = true},
           prepared{.passed = false, .set = {"rl.policy=frozen"}}}) {
         auto parts = made_up_parts();
         parts.passed = one.passed;
