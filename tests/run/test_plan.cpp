@@ -93,7 +93,7 @@ TEST_CASE("check tells of a prepared policy, and refuses one that is not for suc
     CHECK(has(refusal([&] { checked(as_it_is, {"rl.controller=/nowhere/policy"}); }), "/nowhere/policy"));
 }
 
-TEST_CASE("a policy brings its own schedule; where nobody vouches for it, a schedule of nobody's has its place") {
+TEST_CASE("a policy brings its own schedule, and where nobody vouches for it a schedule of nobody's has its place") {
     const scratch_directory scratch;
     struct prepared {
         std::string doubt = {};  // none: it steers
