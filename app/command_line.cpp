@@ -11,6 +11,7 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +37,17 @@ CLI::App* add_torch_command(CLI::App& program, std::string_view name) {
 }
 
 namespace {
+
+/// Three dots only where several values may follow one another, not where an option is repeated.
+class help_formatter : public CLI::Formatter {
+    std::string make_option_opts(const CLI::Option* option) const override {
+        auto out = CLI::Formatter::make_option_opts(option);
+        const std::string_view dots = " ...";
+        if (const auto at = out.find(dots); at != out.npos && !option->get_allow_extra_args())
+            out.erase(at, dots.size());
+        return out;
+    }
+};
 
 /// One line for the user, whatever was thrown.
 int report(const std::string& line, errc code) {
@@ -117,6 +129,18 @@ std::string full_name(const CLI::App& command) {
                                            : full_name(*command.get_parent()) + " " + command.get_name();
 }
 
+/// A second key=value behind an option that takes one at a time, such as --set; empty where there is none.
+std::string value_without_option(const CLI::App& command, const std::vector<std::string>& words) {
+    for (std::size_t i = 2; i < words.size() && words[i - 2] != "--"; ++i) {
+        const auto* option = words[i - 2].starts_with("--") ? command.get_option_no_throw(words[i - 2]) : nullptr;
+        if (option == nullptr || option->get_type_size() == 0 || option->get_allow_extra_args()) continue;
+        if (!words[i].starts_with("-") && words[i - 1].find('=') < words[i - 1].size() &&
+            words[i].find('=') < words[i].size())
+            return fmt::format("{0}: {1} takes one at a time; write {1} before it, too", words[i], words[i - 2]);
+    }
+    return "";
+}
+
 /// The first option that a command knows nothing of, else the first word that it has no use for.
 std::string unexpected(const CLI::App& command, const std::vector<std::string>& words) {
     const auto name_of = [](const std::string& word) { return word.substr(0, word.find('=')); };
@@ -131,6 +155,7 @@ std::string unexpected(const CLI::App& command, const std::vector<std::string>& 
         return fmt::format("{}: no such option{}", name_of(word),
                            near ? fmt::format("; did you mean --{}?", nearest.second) : "");
     }
+    if (auto alone = value_without_option(command, words); !alone.empty()) return alone;
     const auto left = command.remaining();
     const auto first = std::find_first_of(words.begin(), words.end(), left.begin(), left.end());
     return first == words.end() ? "" : fmt::format("{}: one word too many", *first);
@@ -184,6 +209,7 @@ int command_line(int argc, char** argv, const std::vector<declaration>& declarat
     privacy::forbid_core_dumps();
     CLI::App program("Fine-tune a language model on records you must protect, under an (ε, δ) contract.", "rldp");
     program.require_subcommand(1);
+    program.formatter(std::make_shared<help_formatter>());
     action chosen;
     for (const auto& declare : declarations) declare(program, chosen);
     find_examples(program);

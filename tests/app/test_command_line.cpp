@@ -73,6 +73,8 @@ TEST_CASE("of a wrong option the nearest is named, and the help that lists them"
           "rldp: --sett: no such option; did you mean --set? (see rldp check --help)\n");
     CHECK(said("verify a --colour") == "rldp: --colour: no such option (see rldp verify --help)\n");
     CHECK(said("check a.json b.json") == "rldp: b.json: one word too many (see rldp check --help)\n");
+    CHECK(said("check --set train.steps=3 train.lr=1 a.json") ==
+          "rldp: train.lr=1: --set takes one at a time; write --set before it, too (see rldp check --help)\n");
     CHECK(said("check a.json b.json c.json") == "rldp: b.json: one word too many (see rldp check --help)\n");
     CHECK(said("init a.csv") ==
           "rldp: --model is required: directory of the Hugging Face model to fine-tune (see rldp init --help)\n");
