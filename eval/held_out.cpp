@@ -62,8 +62,8 @@ std::optional<models::sequence_loss> compute_loss(const models::causal_lm& model
     } catch (const std::bad_alloc&) {
         throw;
     } catch (...) {
-        const models::sequence made_up{0, 0};
-        of({made_up});  // or the machine is
+        const models::sequence made_up{models::marked(0), models::marked(0)};  // to be predicted in chats, too
+        of({made_up});                                                         // or the machine is
         return std::nullopt;
     }
 }

@@ -161,6 +161,7 @@ std::string name_of_lessons(const config::run_spec& spec, const std::string& mod
                            {"lora", used["lora"]},
                            {"model", model},
                            {"dtype", used["model"]["dtype"]},
+                           {"quantize", used["model"]["quantize"]},  // of which the digest above knows nothing
                            {"groups", spec.uses_public(public_use::radii) ? name_of(spec.clip.groups) : ""},
                            {"batch", train["expected_batch_size"]},
                            {"micro_batch", train["micro_batch"]},

@@ -105,7 +105,7 @@ company_probe::company company_probe::computed(const at::Tensor& adapter,
         const auto rows = at::tensor(std::vector<std::int64_t>(chunk.begin(), chunk.end()));
         if (layout_.trains_base()) {
             auto made = models::compute_tensor_gradients(*model_, layout_, adapter, units, chunk, {micro_batch_});
-            out.losses.index_copy_(0, rows, made.losses);
+            out.losses.index_copy_(0, rows, made.losses.to(at::kCPU));
             out.parts.emplace_back(chunk, actors::as_parts(std::move(made.gradients)));
             continue;
         }

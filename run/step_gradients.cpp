@@ -276,10 +276,13 @@ std::string digest_of_arithmetic(const config::run_spec& spec, const run_model& 
     std::vector<std::vector<models::sequence>> made;
     for (const std::int64_t length : {2, 7, 16, 33, 64})
         made.push_back({make_up_record(std::min(length, max_tokens), length, model)});
-    // Where an adapter begins, half of the gradient is zero.
-    const auto place = at::arange(model.initial_adapter.size(0), model.initial_adapter.options());
-    const auto adapter =
-        model.layout.trains_base() ? model.initial_adapter : model.initial_adapter + 0.01 * at::sin(place);
+    // Not where training begins: that is what public records taught, which rank 0 alone has yet. And where an adapter
+    // begins, half of the gradient is zero.
+    const auto begun = [&] {
+        const auto out = models::initial_adapter(model.layout, spec.seed).to(model.initial_adapter.device());
+        return out + 0.01 * at::sin(at::arange(out.size(0), out.options()));
+    };
+    const auto adapter = model.layout.trains_base() ? model.base->flatten_tensors(model.layout) : begun();
     std::string bytes;
     const auto add = [&](const at::Tensor& numbers) {
         const auto here = numbers.cpu().contiguous();

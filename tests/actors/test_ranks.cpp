@@ -99,6 +99,10 @@ TEST_CASE("a prepared policy's run, which probes and measures, is the same over 
     same_over(small_prepared(scratch / "policy", true, {reproducible}), {2});
 }
 
+TEST_CASE("ranks go on from what public records taught the first of them") {
+    same_over(small({reproducible, "public.path=synthetic:60", "public.steps=3"}), {2});
+}
+
 TEST_CASE("a run that stopped goes on over another number of ranks, to the same bits") {
     scratch_directory scratch;
     const auto config = small({reproducible});
