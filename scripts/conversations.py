@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Conversations to try a chat model with: what the chatterbot Alice of PyPI's python-aiml answers (research/choosing.md).
+"""Conversations to try a chat model with: what the chatterbot Alice of PyPI's python-aiml answers.
 
     scripts/conversations.py OUT.jsonl [--packages DIR]
 
