@@ -169,7 +169,9 @@ void compute(trainer_pointer self, const charged& granted) {
 
 void step(trainer_pointer self) {
     auto& state = self->state;
-    if (const auto& watch = state.schedule->watch) watch(state.steps->next_step(), state.steps->training().adapter());
+    const auto& training = state.steps->training();
+    if (const auto& watch = state.schedule->watch)
+        watch(state.steps->next_step(), training.adapter(), training.find_geometry());
     self->request(state.wiring.accountant, caf::infinite, grant_atom::value, state.steps->next_step(),
                   state.steps->requested_noise_multiplier())
         .then([self](const charged& granted) { compute(self, granted); },

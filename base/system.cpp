@@ -44,14 +44,15 @@ std::optional<std::string> shortage(const std::exception& thrown) {
     if (dynamic_cast<const std::bad_alloc*>(&thrown)) return machine("more");
     // LibTorch's processor and CUDA allocators have no type of their own in every version.
     static const std::regex cpu("DefaultCPUAllocator: .*you tried to allocate ([0-9]{1,18}) bytes"),
-        cuda("out of memory. *Tried to allocate ([0-9.]+ [KMG]iB)"),
+        cuda("CUDA out of memory|CUDA error: out of memory|_STATUS_ALLOC_FAILED"),
+        asked("Tried to allocate ([0-9.]+ [KMG]iB)"),
         room("([0-9.]+ [KMG]iB) total capacity|total capacity of ([0-9.]+ [KMG]iB)"),
         free("([0-9.]+ ([KMG]iB|bytes)) (is )?free"), other("Process [0-9]+ has ([0-9.]+ [KMG]iB)");
     const std::string said(thrown.what());
     std::smatch found;
     if (std::regex_search(said, found, cpu)) return machine(memory_text(std::stoll(found[1])));
     if (!std::regex_search(said, found, cuda)) return std::nullopt;
-    auto out = found[1].str() + " was asked for on the CUDA device";
+    auto out = (std::regex_search(said, found, asked) ? found[1].str() : "more") + " was asked for on the CUDA device";
     if (std::regex_search(said, found, free)) out += " where " + found[1].str() + " are free";
     if (std::regex_search(said, found, room)) out += ", of " + (found[1].matched ? found[1] : found[2]).str();
     if (std::regex_search(said, found, other)) out += " (another program holds " + found[1].str() + ": nvidia-smi)";
@@ -89,6 +90,10 @@ std::string time_text(double seconds) {
            : seconds < 100 * minute ? round(seconds / minute) + " min"
            : seconds < 2 * day      ? round(seconds / hour) + " h"
                                     : round(seconds / day) + " days";
+}
+
+bool is_shortage(const std::exception& thrown) {
+    return shortage(thrown).has_value();
 }
 
 std::string describe_exception(const std::exception& thrown) {

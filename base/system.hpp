@@ -29,6 +29,9 @@ std::string memory_text(std::int64_t bytes);
 /// "0.032 s", "45 s", "12 min", "2.5 h", "3 days": in round figures. At least 0.
 std::string time_text(double seconds);
 
+/// Whether memory ran out, of this machine or of its CUDA device: the machine's failure, whatever was computed.
+bool is_shortage(const std::exception& thrown);
+
 /// One line on an exception that is not ours. Where memory ran out (std::bad_alloc, LibTorch's allocators), it says how
 /// much was asked for, as far as that is known, how much there is and what takes less. Where a CUDA device is lost,
 /// that a run can go on.

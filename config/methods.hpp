@@ -59,6 +59,8 @@ struct method_row {
     std::optional<std::int64_t> rank = {};
     /// Whether it asks for more of unit gradients than their norms, or for pairs of A and B.
     bool adapters_only = false;
+    /// Numbers in float64 that it keeps or works with for each trained one, 4·rank besides: for estimates of memory.
+    int vectors = 0;
 
     /// Whether a controller steers it: only then there are statistics, a deck to deal and decisions.
     bool steered() const { return kind == method_kind::rldp; }

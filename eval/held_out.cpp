@@ -6,10 +6,10 @@
 #include <atomic>
 #include <cmath>
 #include <future>
-#include <new>
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/system.hpp"
 #include "models/marked_token.hpp"
 #include "models/thread_count.hpp"
 
@@ -59,9 +59,8 @@ std::optional<models::sequence_loss> compute_loss(const models::causal_lm& model
     if (!how.skip_failing) return of(records);
     try {
         return of(records);
-    } catch (const std::bad_alloc&) {
-        throw;
-    } catch (...) {
+    } catch (const std::exception& reason) {
+        if (is_shortage(reason)) throw;
         const models::sequence made_up{models::marked(0), models::marked(0)};  // to be predicted in chats, too
         of({made_up});                                                         // or the machine is
         return std::nullopt;

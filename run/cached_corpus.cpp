@@ -11,12 +11,11 @@
 
 namespace rldp::actors {
 
-namespace {
-
-/// Nothing of rows that came through a pipe goes to a disk unless a place for it is named.
 bool keeps_nothing(const config::data_section& data) {
     return data.cache ? *data.cache == config::no_cache : is_piped(data.path);
 }
+
+namespace {
 
 /// Six letters that follow from its name: on a file system that machines share each has a place of its own, for their
 /// locks may not hold each other.

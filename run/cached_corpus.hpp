@@ -14,6 +14,10 @@
 
 namespace rldp::actors {
 
+/// Whether tokens stay in memory: data.cache says none, or rows came through a pipe and no place is named for what is
+/// made of them.
+bool keeps_nothing(const config::data_section& data);
+
 class cached_corpus {
   public:
     /// Of the run in `directory`, whether it is there or to be made; `shared`: where a grid's cells have theirs;

@@ -10,11 +10,13 @@
 
 #include "base/error.hpp"
 #include "base/system.hpp"
+#include "config/methods.hpp"
 #include "data/units/load_tokens.hpp"
 #include "models/architecture/family.hpp"
 #include "models/device.hpp"
 #include "models/functions.hpp"
 #include "models/weights.hpp"
+#include "run/cached_corpus.hpp"
 #include "run/plan.hpp"
 
 namespace rldp::actors {
@@ -205,8 +207,7 @@ memory_need estimate_memory(const config::reading_spec& spec, const models::mode
     // too where the head is trained (docs/privacy.md §12).
     // Noise of whole tensors is drawn in pieces, their sums become numbers where they lie, and AdamW makes new
     // parameters only.
-    const double beside = (whole ? 24 : 72) + count_bytes_beside_adamw(work.optimizer) +
-                          8 * static_cast<double>(work.noise_bands - 1);  // of earlier steps
+    const double beside = (whole ? 24 : 72) + work.course_bytes;
     const double rows = whole ? 0 : 4 * (abreast + 1) * together;
     out.adapter = std::llround(static_cast<double>(layout.dimension) * (rows + beside));
     if (whole) {
@@ -217,12 +218,24 @@ memory_need estimate_memory(const config::reading_spec& spec, const models::mode
         out.activations += std::llround(chunks * bytes * tokens * (upstream + (head ? vocabulary : 0)));
     }
     constexpr double per_unit = 64;
-    // Held-out units are kept as tokens (4 bytes each) and as text (some 5), mostly a record each.
-    constexpr double per_token = 9;
+    // Held-out units are kept as tokens (4 bytes each) and as text (some 5).
+    constexpr double per_token = 4, with_text = 9;
     const double held_out =
         std::min(data::expected_held_out({}, work.population), static_cast<double>(spec.eval_records));
-    out.records = std::llround(per_unit * static_cast<double>(work.population * of_unit) + per_token * held_out * most);
+    const auto records = static_cast<double>(work.population * of_unit);
+    out.records = std::llround(per_unit * records + (keeps_nothing(spec.data) ? per_token * records * most : 0) +
+                               with_text * held_out * static_cast<double>(of_unit) * most);
     return out;
+}
+
+double count_course_bytes(const config::run_config& config) {
+    const auto choices = config::resolve_choices(config);
+    const auto bands = static_cast<double>(config.noise.bands.value_or(1) - 1);
+    double out = count_bytes_beside_adamw(config.train.optimizer) + 8 * bands;  // noise of earlier steps
+    out += 8.0 * config::find_method(config).vectors + 32 * static_cast<double>(choices.rank);
+    // A prepared policy watches two sums of releases, two adapters and, in bands, releases of earlier steps.
+    if (choices.prepared) out += 32 + 8 * bands;
+    return out + (choices.prepared || config.train.average != averaging::none ? 16 : 0);
 }
 
 std::optional<std::int64_t> find_least_ranks(const config::reading_spec& spec, const models::model_config& model,

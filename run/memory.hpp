@@ -30,7 +30,7 @@ struct memory_need {
     std::int64_t activations = 0;  ///< kept for the backward pass, of as many chunks as are computed at a time
     std::int64_t passing = 0;      ///< logits, and what a layer needs while it is computed, in training and evaluation
     std::int64_t adapter = 0;      ///< unit gradients, sums, noise, optimiser
-    std::int64_t records = 0;      ///< their places and digests; the tokens stay on disk
+    std::int64_t records = 0;      ///< their places and digests; tokens where they don't lie on a disk
 
     std::int64_t total() const { return program + weights + activations + passing + adapter + records; }
 };
@@ -40,10 +40,12 @@ struct workload {
     std::int64_t population = 0, expected_batch_size = 0;
     std::int64_t max_tokens = 0;   ///< of a record
     std::int64_t micro_batch = 0;  ///< records of a forward pass
-    std::int64_t noise_bands = 1;
-    optimizer_kind optimizer = optimizer_kind::adamw;
-    std::int64_t ranks = 0;  ///< that share the base, with model.shard; 0: as many as may
+    std::int64_t ranks = 0;        ///< that share the base, with model.shard; 0: as many as may
+    double course_bytes = 0;       ///< for each trained number: count_course_bytes()
 };
+/// What a run's bands, method, controller, average and optimizer keep and work with for each trained number, besides
+/// AdamW's. noise.bands that are open count as one.
+double count_course_bytes(const config::run_config& config);
 memory_need estimate_memory(const config::reading_spec& spec, const models::model_config& model,
                             const models::lora_layout& layout, const workload& work);
 

@@ -33,11 +33,18 @@ namespace rldp::actors {
 
 namespace {
 
-/// The probability that more than `room` of N units are drawn and fall to one of so many ranks.
-double excess(std::int64_t population, std::int64_t batch, std::size_t ranks, std::int64_t room) {
-    if (room >= population) return 0;
-    const auto n = static_cast<double>(population);
-    const boost::math::binomial draw(n, static_cast<double>(batch) / n / static_cast<double>(ranks));
+/// Whom a step may draw: N units, and each of the audit's canaries whose coin says so, which are drawn as they are.
+std::int64_t count_drawable(const config::run_spec& spec) {
+    return spec.privacy.population + spec.audit.canaries;
+}
+
+/// The probability that more than `room` units are drawn and fall to one of so many ranks.
+double excess(const config::run_spec& spec, std::size_t ranks, std::int64_t room) {
+    const auto most = count_drawable(spec);
+    if (room >= most) return 0;
+    const double rate =
+        static_cast<double>(spec.train.expected_batch_size) / static_cast<double>(spec.privacy.population);
+    const boost::math::binomial draw(static_cast<double>(most), rate / static_cast<double>(ranks));
     return boost::math::cdf(complement(draw, static_cast<double>(room)));
 }
 
@@ -45,12 +52,11 @@ double excess(std::int64_t population, std::int64_t batch, std::size_t ranks, st
 
 std::optional<padding> choose_padding(const config::run_spec& spec, std::int64_t max_tokens) {
     if (!spec.privacy.pad_batches) return std::nullopt;
-    const auto batch = spec.train.expected_batch_size, population = spec.privacy.population;
     const double factor = static_cast<double>(spec.train.steps * spec.privacy.runs) *
                           (1 + std::exp(std::min(spec.privacy.epsilon_budget, 700.0)));
-    const auto cost = [&](std::int64_t room) { return factor * excess(population, batch, 1, room); };
+    const auto cost = [&](std::int64_t room) { return factor * excess(spec, 1, room); };
     padding out;
-    out.units = std::min(batch, population);
+    out.units = std::min(spec.train.expected_batch_size, spec.privacy.population);
     while (cost(out.units) > spec.privacy.delta / 100) ++out.units;
     out.delta = cost(out.units);
     out.shape = {.records = spec.records_per_unit, .tokens = max_tokens};
@@ -60,11 +66,10 @@ std::optional<padding> choose_padding(const config::run_spec& spec, std::int64_t
 padding padding_of_rank(const padding& all, const config::run_spec& spec, std::size_t ranks) {
     auto out = all;
     if (ranks == 1) return out;
-    const auto batch = spec.train.expected_batch_size, population = spec.privacy.population;
-    const double most = excess(population, batch, 1, all.units);
+    const double most = excess(spec, 1, all.units);
     const auto count = static_cast<std::int64_t>(ranks);
-    out.units = std::min(population, (batch + count - 1) / count);
-    while (static_cast<double>(ranks) * excess(population, batch, ranks, out.units) > most) ++out.units;
+    out.units = std::min(spec.privacy.population, (spec.train.expected_batch_size + count - 1) / count);
+    while (static_cast<double>(ranks) * excess(spec, ranks, out.units) > most) ++out.units;
     return out;
 }
 
@@ -272,9 +277,8 @@ run_plan plan_run(const config::run_spec& spec, const models::model_config& mode
                   .expected_batch_size = spec.train.expected_batch_size,
                   .max_tokens = out.max_tokens,
                   .micro_batch = spec.train.micro_batch,
-                  .noise_bands = spec.privacy.bands,
-                  .optimizer = spec.train.optimizer,
-                  .ranks = 0};
+                  .ranks = 0,
+                  .course_bytes = count_course_bytes(spec.config)};
     if (spec.model.shares()) out.least_ranks = find_least_ranks(spec, model, layout, work);
     work.ranks = out.least_ranks.value_or(0);
     out.memory = estimate_memory(spec, model, layout, work);

@@ -27,8 +27,8 @@ struct padding {
     std::int64_t units = 0;  ///< room of every step; more than that are drawn hardly ever, and such a step takes longer
     models::unit_shape shape;
     /// What larger draws add to δ over the run, or all runs of a tuning: T·p·(1 + e^ε), where a step's draw exceeds the
-    /// room with probability p. On either of two neighbouring data sets of at most N units the durations differ from
-    /// those of a run without larger draws with probability T·p at most.
+    /// room with probability p. On either of two neighbouring data sets of at most N units, audit.canaries besides, the
+    /// durations differ from those of a run without larger draws with probability T·p at most.
     double delta = 0;
 };
 

@@ -80,7 +80,8 @@ std::vector<std::vector<models::sequence>> public_units(const config::reading_sp
     std::vector<std::vector<models::sequence>> units;
     for (std::size_t u = 0; u < read.train.size(); ++u)
         for (const auto& record : read.train[u].records) units.push_back({{record.begin(), record.end()}});
-    if (units.empty()) refuse(fmt::format("public.path: {} has no record to train on; give more", *spec.public_path));
+    if (std::none_of(units.begin(), units.end(), [](const auto& unit) { return unit.front().size() > 1; }))
+        refuse(fmt::format("public.path: {} has no record to train on; give more", *spec.public_path));
     if (spec.data.chat && std::none_of(units.begin(), units.end(), has_answer))
         refuse(fmt::format("public.path: {} has no conversation with an answer that is kept; raise data.max_tokens",
                            *spec.public_path));
@@ -135,11 +136,20 @@ std::vector<double> compute_medians(const std::vector<at::Tensor>& norms) {
     return {medians.data_ptr<double>(), medians.data_ptr<double>() + medians.numel()};
 }
 
+/// The last ones that predict something, in their order.
+std::vector<models::sequence> choose_sample(const config::run_spec& spec,
+                                            const std::vector<std::vector<models::sequence>>& units) {
+    std::vector<models::sequence> out;
+    for (auto unit = units.rbegin(); unit != units.rend() && std::ssize(out) < sample_size; ++unit)
+        if (spec.data.chat ? has_answer(*unit) : unit->front().size() > 1) out.push_back(unit->front());
+    std::reverse(out.begin(), out.end());
+    return out;
+}
+
 run_model train_adapter(const config::run_spec& spec, run_model model,
                         const std::vector<std::vector<models::sequence>>& units) {
     const bool radii = spec.uses_public(public_use::radii);
-    const auto first = units.end() - std::min<std::ptrdiff_t>(std::ssize(units), sample_size);
-    std::for_each(first, units.end(), [&](const auto& unit) { model.public_sample.push_back(unit.front()); });
+    model.public_sample = choose_sample(spec, units);
     if (spec.public_uses == std::vector{public_use::choose}) return model;
     std::vector<at::Tensor> norms;
     const auto segments = make_segments(spec.clip.groups, model.layout);

@@ -25,7 +25,8 @@ run_model read_lessons(run_model model, const std::filesystem::path& path, const
 ///   warm_start  it begins from that adapter;
 ///   radii       public_norms are the medians of the unit gradients' norms per group on the way;
 ///   choose      nothing more is learned.
-/// In any case public_sample holds the last 64 public records, which training comes to last, if at all.
+/// In any case public_sample holds the last 64 public records that predict something, which training comes to last, if
+/// at all.
 /// The same for the same configuration, up to rounding. Where `shared` is given, it is taken from that directory if it
 /// lies there, and left there if not: cells of a grid that learn the same one after another learn it once. Errors:
 /// bad_input for records that can't be read, or none, where training on them ends in numbers that are not finite, and

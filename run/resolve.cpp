@@ -243,8 +243,7 @@ std::vector<config::choice> settle(config::run_config& asked, std::int64_t popul
                                                   {.population = population,
                                                    .expected_batch_size = config::read_batch_size(asked),
                                                    .max_tokens = token_limit(reading, model),
-                                                   .noise_bands = *asked.noise.bands,
-                                                   .optimizer = asked.train.optimizer});
+                                                   .course_bytes = count_course_bytes(asked)});
         micro_batch = count;
         made.push_back({"train.micro_batch", std::to_string(count), std::move(reason)});
     }

@@ -76,13 +76,14 @@ company_probe::company_probe(std::shared_ptr<const models::causal_lm> model, mod
     segments_ = privacy::make_segments(sizes);
 }
 
-rounding_effect company_probe::compare(const at::Tensor& adapter, std::size_t batch) {
+rounding_effect company_probe::compare(const at::Tensor& adapter, std::size_t batch,
+                                       const std::shared_ptr<const privacy::geometry>& shape) {
     auto units = draw(batch);
     auto with = units;
     const auto extra = draw(1).front();
     const auto place = random_() % (units.size() + 1);
     with.insert(with.begin() + static_cast<std::ptrdiff_t>(place), extra);
-    return effect(computed(adapter, units), computed(adapter, with), place);
+    return effect(computed(adapter, units), computed(adapter, with), place, shape);
 }
 
 std::vector<std::vector<models::sequence>> company_probe::draw(std::size_t count) {
@@ -116,7 +117,11 @@ company_probe::company company_probe::computed(const at::Tensor& adapter,
     return out;
 }
 
-at::Tensor company_probe::compute_norms(const company& of) const {
+at::Tensor company_probe::compute_norms(const company& of, const privacy::geometry* shape) const {
+    if (shape)
+        return shape->norms(of.gradients.to(at::kDouble) - shape->centre().to(of.gradients.device()))
+            .unsqueeze(1)
+            .cpu();
     if (of.parts.empty()) return privacy::group_norms(of.gradients, segments_).norms.cpu();
     auto out = at::zeros({of.losses.size(0), std::ssize(segments_)}, at::kDouble);
     for (const auto& [chunk, parts] : of.parts)
@@ -126,7 +131,7 @@ at::Tensor company_probe::compute_norms(const company& of) const {
 }
 
 at::Tensor company_probe::compute_sum(const company& of, std::size_t left_out, const privacy::step_terms& terms) const {
-    privacy::clipped_sum sum(segments_, terms);
+    privacy::clipped_sum sum(terms.shape ? privacy::make_segments({layout_.dimension}) : segments_, terms);
     if (of.parts.empty()) {
         const auto rows = others(of.losses.size(0), left_out);
         sum.add({of.gradients.index_select(0, rows.to(of.gradients.device())), of.losses.index_select(0, rows), 0});
@@ -140,9 +145,11 @@ at::Tensor company_probe::compute_sum(const company& of, std::size_t left_out, c
     return sum.take();
 }
 
-rounding_effect company_probe::effect(const company& alone, const company& beside, std::size_t extra) const {
+rounding_effect company_probe::effect(const company& alone, const company& beside, std::size_t extra,
+                                      const std::shared_ptr<const privacy::geometry>& shape) const {
     const auto rows = others(beside.losses.size(0), extra);
-    const auto norms = compute_norms(alone), other_norms = compute_norms(beside).index_select(0, rows);
+    const auto norms = compute_norms(alone, shape.get()),
+               other_norms = compute_norms(beside, shape.get()).index_select(0, rows);
     const auto losses = alone.losses, other_losses = beside.losses.index_select(0, rows);
     // Radii and trackers amid the norms, where they are while training: about half of the units are clipped.
     // Units that count as zero have no norm.
@@ -150,6 +157,7 @@ rounding_effect company_probe::effect(const company& alone, const company& besid
     const auto finite = at::where(norms.isfinite(), norms, at::zeros_like(norms));
     const auto medians = std::get<0>(finite.median(0)).clamp_min(least).contiguous();
     privacy::step_terms terms;
+    terms.shape = shape;
     terms.radii.assign(medians.data_ptr<double>(), medians.data_ptr<double>() + medians.numel());
     privacy::statistics_frame frame;
     for (const double radius : terms.radii) frame.trackers.push_back({0.8 * radius, radius, 1.2 * radius});
@@ -158,8 +166,9 @@ rounding_effect company_probe::effect(const company& alone, const company& besid
 
     rounding_effect out;
     const auto gap = compute_sum(alone, nobody, terms) - compute_sum(beside, extra, terms);
+    if (shape) out.gradient = worse(0, shape->norms(gap.unsqueeze(0)).item<double>() / terms.radii.front());
     std::int64_t offset = 0;
-    for (std::size_t i = 0; i < segments_.size(); offset += segments_[i].size, ++i)
+    for (std::size_t i = 0; !shape && i < segments_.size(); offset += segments_[i].size, ++i)
         out.gradient =
             worse(out.gradient, gap.narrow(0, offset, segments_[i].size).norm().item<double>() / terms.radii[i]);
     const auto a = privacy::statistics_sum(norms, losses, frame);
@@ -177,11 +186,11 @@ constexpr auto probed_units = static_cast<std::size_t>(config::probed_units);
 
 rounding_watch watch_with(const std::shared_ptr<company_probe>& probe, std::int64_t every, double margin,
                           std::size_t batch) {
-    return [=](std::int64_t step, const at::Tensor& adapter) {
+    return [=](std::int64_t step, const at::Tensor& adapter, const std::shared_ptr<const privacy::geometry>& shape) {
         if ((step - 1) % every != 0) return;
         // The errors of different units are independent of each other: their sum grows as the root of their number.
         const double scale = std::sqrt(std::max(1.0, static_cast<double>(batch) / static_cast<double>(probed_units)));
-        const auto seen = probe->compare(adapter, probed_units);
+        const auto seen = probe->compare(adapter, probed_units, shape);
         const double worst = scale * std::max(seen.gradient, seen.statistics);
         if (worst <= margin / 5) return;
         throw error(errc::failed,

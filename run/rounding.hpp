@@ -32,8 +32,9 @@ class company_probe {
                   std::int64_t micro_batch, std::int64_t longest, std::uint64_t seed);
 
     /// One draw of `batch` units and its neighbour with one more, at `adapter` [D] float32 on the model's device. Each
-    /// call draws others.
-    rounding_effect compare(const at::Tensor& adapter, std::size_t batch);
+    /// call draws others. `shape`: the geometry that a step would clip in, of one group; null: the Euclidean.
+    rounding_effect compare(const at::Tensor& adapter, std::size_t batch,
+                            const std::shared_ptr<const privacy::geometry>& shape = {});
 
   private:
     /// What a draw's micro-batches leave, in order of the units: rows, or where tensors are trained whole, parts.
@@ -44,10 +45,11 @@ class company_probe {
 
     std::vector<std::vector<models::sequence>> draw(std::size_t count);
     company computed(const at::Tensor& adapter, const std::vector<std::vector<models::sequence>>& held) const;
-    /// [units, groups]; of parts what the clipper takes for their norms.
-    at::Tensor compute_norms(const company& of) const;
+    /// [units, groups], in the geometry; of parts what the clipper takes for their norms.
+    at::Tensor compute_norms(const company& of, const privacy::geometry* shape) const;
     at::Tensor compute_sum(const company& of, std::size_t left_out, const privacy::step_terms& terms) const;
-    rounding_effect effect(const company& alone, const company& beside, std::size_t extra) const;
+    rounding_effect effect(const company& alone, const company& beside, std::size_t extra,
+                           const std::shared_ptr<const privacy::geometry>& shape) const;
 
     std::shared_ptr<const models::causal_lm> model_;
     models::lora_layout layout_;
@@ -63,9 +65,11 @@ class company_probe {
 class company_probe;
 struct session;
 
-/// Called before the grant of `step` with the adapter that it will be computed at. Errors: failed where made-up units
-/// move each other by more than a fifth of what is charged, or by anything where nothing is.
-using rounding_watch = std::function<void(std::int64_t step, const at::Tensor& adapter)>;
+/// Called before the grant of `step` with the adapter that it will be computed at and the geometry that it will be
+/// clipped in. Errors: failed where made-up units move each other by more than a fifth of what is charged, or by
+/// anything where nothing is.
+using rounding_watch = std::function<void(std::int64_t step, const at::Tensor& adapter,
+                                          const std::shared_ptr<const privacy::geometry>& shape)>;
 
 /// Empty where there is nothing to watch.
 rounding_watch make_rounding_watch(const session& run);

@@ -96,9 +96,14 @@ std::vector<std::pair<std::string, std::string>> common_facts(const run_inputs& 
         {"model", ready.model.digest},
         {"table", ready.data.digest}};
     // Where nothing is charged for rounding, a unit has the same bits wherever it is computed.
-    if (ready.plan.rounding_margin == 0)
+    if (ready.plan.rounding_margin == 0) {
+        // The records of a unit that a pass has not room for are divided between several.
+        const auto together = make_gradient_settings(ready.spec, ready.model).micro_batch;
+        out.emplace_back("number of a unit's records in a pass, from its threads,",
+                         std::to_string(std::min(together, ready.spec.records_per_unit)));
         out.emplace_back("result of the same arithmetic, from its processor, libraries or threads,",
                          digest_of_arithmetic(ready.spec, ready.model, ready.plan.max_tokens));
+    }
     return out;
 }
 

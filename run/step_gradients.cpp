@@ -1,16 +1,15 @@
 #include <ATen/ATen.h>
-#include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <future>
-#include <new>
 #include <semaphore>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/system.hpp"
 #include "models/device.hpp"
 #include "models/lora/dropout.hpp"
 #include "models/marked_token.hpp"
@@ -147,11 +146,8 @@ struct chunk_worker {
     privacy::unit_gradients computed(std::size_t i) const {
         try {
             return made(work.chunks[i]);
-        } catch (const std::bad_alloc&) {
-            throw;
-        } catch (const c10::OutOfMemoryError&) {
-            throw;
-        } catch (...) {
+        } catch (const std::exception& reason) {
+            if (is_shortage(reason)) throw;
             check_gradients({model.base, model.layout, adapter}, "the model");
         }
         if (model.layout.trains_base()) return tensors_one_by_one(work.chunks[i]);
@@ -213,11 +209,8 @@ struct chunk_worker {
             const auto unit = units[static_cast<std::size_t>(row)];
             try {
                 take(row, made({unit}));
-            } catch (const std::bad_alloc&) {
-                throw;
-            } catch (const c10::OutOfMemoryError&) {
-                throw;
             } catch (const std::exception& reason) {
+                if (is_shortage(reason)) throw;
                 failed(reason);
             }
         }

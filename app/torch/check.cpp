@@ -59,8 +59,8 @@ void print_counts(const actors::run_plan& plan) {
             plan.sample_rate * static_cast<double>(plan.population), actors::rounded_population(there.units));
 }
 
-void print(const actors::run_plan& plan, const actors::memory_room& room, const std::optional<actors::plan_time>& time,
-           bool counts) {
+void print(const actors::run_plan& plan, const actors::memory_room& room, bool timed,
+           const std::optional<actors::plan_time>& time, bool counts) {
     row("population N", fmt::format("{} units", plan.population));
     if (counts && plan.counts) print_counts(plan);
     row("tokens per record", fmt::format("{} at most", plan.max_tokens));
@@ -102,7 +102,7 @@ void print(const actors::run_plan& plan, const actors::memory_room& room, const 
     if (plan.least_ranks)
         row("ranks", fmt::format("{} at least, each with such memory, between which the base is shared (model.shard)",
                                  *plan.least_ranks));
-    if (time) print_time(*time, plan, row);
+    if (timed) print_time(time, row);
     for (const auto& sentence : plan.controller) row("controller", sentence);
     for (const auto& one : plan.choices) row(one.key, fmt::format("{}  ({})", one.value, one.reason));
     for (const auto& warning : plan.warnings) say("warning: {}\n", warning);
@@ -130,9 +130,9 @@ void add_check(CLI::App& program, action& chosen) {
                 say_text(actors::to_json(plan, given->private_counts) + "\n");
                 return 0;
             }
-            std::optional<actors::plan_time> time;
-            if (models::has_weights(config.model.path)) time = actors::estimate_time(config, plan);
-            print(plan, actors::find_room(config::to_reading_spec(config)), time, given->private_counts);
+            const bool timed = models::has_weights(config.model.path);
+            const auto time = timed ? actors::estimate_time(config, plan) : std::nullopt;
+            print(plan, actors::find_room(config::to_reading_spec(config)), timed, time, given->private_counts);
             return 0;
         };
     });

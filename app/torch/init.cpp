@@ -250,7 +250,7 @@ void print_plan(const actors::first_config& made, const actors::first_request& a
         fmt::format("{} units in each of {} steps, {:.3g} times through the data", made.expected_batch_size,
                     made.plan.steps, static_cast<double>(made.plan.steps) * made.plan.sample_rate));
     row("memory", fmt::format("about {:.0f} MiB", static_cast<double>(made.plan.memory.total()) / (1 << 20)));
-    print_time(made.time, made.plan, row);
+    print_time(made.time, row);
     say("\nwhat ε costs: noise on the sum of a batch, in clip radii; what is left of it over\n"
         "the steps, for in bands they take some back; and that per unit of the batch\n");
     std::vector<std::vector<std::string>> rows = {{"  ε", "noise", "bands", "left", "per unit", ""}};

@@ -34,20 +34,25 @@ std::string format_settings(const actors::proposal& one) {
                        format_override("train.decay", one.decay));
 }
 
-void print_time(const actors::plan_time& found, const actors::run_plan& plan,
+void print_time(const std::optional<actors::plan_time>& found,
                 const std::function<void(const std::string& name, const std::string& value)>& row) {
+    if (!found) {
+        row("time here", "not measured: a process may not hold the whole base, which ranks share (model.shard)");
+        return;
+    }
     row("time here, at most",
-        fmt::format("about {}: {} for a unit of {} of {} tokens, some {:.0f} units a step", time_text(found.seconds),
-                    time_text(found.seconds_per_unit),
-                    found.largest.records == 1 ? "one record" : fmt::format("{} records", found.largest.records),
-                    found.largest.tokens, plan.sample_rate * static_cast<double>(plan.population)));
-    if (found.usual_seconds)
+        fmt::format("about {}: {} for a unit of {} of {} tokens, some {:.0f} units a step", time_text(found->seconds),
+                    time_text(found->seconds_per_unit),
+                    found->largest.records == 1 ? "one record" : fmt::format("{} records", found->largest.records),
+                    found->largest.tokens, found->units));
+    if (found->usual_seconds)
         row("PRIVATE: time here",
-            fmt::format("about {}, for units such as those looked at", time_text(*found.usual_seconds)));
-    if (found.of_an_hour)
-        row("in an hour", format_settings(*found.of_an_hour) +
-                              (found.of_an_hour->steps < config::least_steps ? "  (too few steps to learn much)" : ""));
-    else if (found.seconds > actors::an_hour)
+            fmt::format("about {}, for units such as those looked at", time_text(*found->usual_seconds)));
+    if (found->of_an_hour)
+        row("in an hour",
+            format_settings(*found->of_an_hour) +
+                (found->of_an_hour->steps < config::least_steps ? "  (too few steps to learn much)" : ""));
+    else if (found->seconds > actors::an_hour)
         row("in an hour", "no plan; take a smaller model, a smaller data.max_tokens or a GPU");
 }
 
@@ -68,27 +73,36 @@ std::int64_t find_population(const config::run_config& config) {
 }
 
 /// What the configuration itself draws, unless a budget is given.
-std::int64_t count_units(const plan_arguments& given, const config::run_config& config, std::int64_t population,
-                         double seconds) {
-    if (given.examples > 0) return given.examples;
-    if (given.minutes > 0) return static_cast<std::int64_t>(std::floor(given.minutes * 60 / seconds));
+std::vector<actors::proposal> make_proposals(const plan_arguments& given, const config::run_config& config,
+                                             std::int64_t population, const std::optional<double>& seconds) {
+    if (given.examples > 0) return actors::proposals(config, population, given.examples);
+    if (given.minutes > 0 && !seconds)
+        refuse(
+            "--minutes: a process here may not hold the whole base, which ranks share (model.shard), so nothing is "
+            "timed; give --examples");
+    if (given.minutes > 0)
+        return actors::proposals(config, population,
+                                 static_cast<std::int64_t>(std::floor(given.minutes * 60 / *seconds)),
+                                 actors::counted::computed);
     const auto own = actors::resolve(config, population, models::read_model(config.model.path)).train;
-    return own.expected_batch_size * own.steps;
+    return actors::proposals(config, population, own.expected_batch_size * own.steps);
 }
 
-nlohmann::ordered_json to_json_value(const std::optional<std::int64_t>& value) {
+template <class Number>
+nlohmann::ordered_json to_json_value(const std::optional<Number>& value) {
     return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
-void print_table(const std::vector<actors::proposal>& all, const actors::proposal& best, double seconds) {
+void print_table(const std::vector<actors::proposal>& all, const actors::proposal& best,
+                 const std::optional<double>& seconds) {
     std::vector<std::vector<std::string>> rows{
         {"expected batch", "steps", "bands", "noise multiplier", "noise / batch", "minutes, at most", ""}};
     for (const auto& one : all) {
-        const auto units = static_cast<double>(one.expected_batch_size * one.steps);
-        rows.push_back({fmt::format("{}", one.expected_batch_size), fmt::format("{}", one.steps),
-                        fmt::format("{}", one.bands), fmt::format("{:.4f}", one.noise_multiplier),
-                        fmt::format("{:.6f}", one.noise_per_unit), fmt::format("{:.1f}", units * seconds / 60),
-                        &one == &best ? "<- proposed" : ""});
+        const auto units = static_cast<double>(one.computed * one.steps);
+        rows.push_back(
+            {fmt::format("{}", one.expected_batch_size), fmt::format("{}", one.steps), fmt::format("{}", one.bands),
+             fmt::format("{:.4f}", one.noise_multiplier), fmt::format("{:.6f}", one.noise_per_unit),
+             seconds ? fmt::format("{:.1f}", units * *seconds / 60) : "–", &one == &best ? "<- proposed" : ""});
     }
     say_text(eval::text_table(rows));
     say("\n{} To take it:\n  {}\n",
@@ -102,7 +116,8 @@ void print_table(const std::vector<actors::proposal>& all, const actors::proposa
         format_settings(best));
 }
 
-void print_json(const std::vector<actors::proposal>& all, const actors::proposal& best, double seconds) {
+void print_json(const std::vector<actors::proposal>& all, const actors::proposal& best,
+                const std::optional<double>& seconds) {
     auto plans = nlohmann::ordered_json::array();
     for (const auto& one : all)
         plans.push_back({{"expected_batch_size", one.expected_batch_size},
@@ -113,15 +128,15 @@ void print_json(const std::vector<actors::proposal>& all, const actors::proposal
                          {"noise_multiplier", one.noise_multiplier},
                          {"noise_per_unit", one.noise_per_unit},
                          {"proposed", &one == &best}});
-    say("{}\n", nlohmann::ordered_json{{"seconds_per_unit", seconds}, {"plans", plans}}.dump());
+    say("{}\n", nlohmann::ordered_json{{"seconds_per_unit", to_json_value(seconds)}, {"plans", plans}}.dump());
 }
 
 int plan(const plan_arguments& given) {
     const auto config = eval::load_configuration(given.config, given.set);
     actors::check_sources(config::to_reading_spec(config), given.without_data);
     const auto population = find_population(config);
-    const double seconds = actors::seconds_per_unit(config, population);
-    const auto all = actors::proposals(config, population, count_units(given, config, population, seconds));
+    const auto seconds = actors::seconds_per_unit(config, population);
+    const auto all = make_proposals(given, config, population, seconds);
     (given.json ? print_json : print_table)(all, actors::choose_best(all), seconds);
     return 0;
 }

@@ -21,14 +21,19 @@ constexpr double presence = 0.5;
 constexpr double grid = 0x1p-36;  // of a norm of 1
 constexpr double of_95_percent = 1.959963984540054;
 
-/// A unit's vector before it is shortened; empty where a figure is missing or no number.
+/// A unit's vector before it is shortened. A loss that is no number, as after a run that diverged, lies beyond all that
+/// are: of a vector shortened from there nothing is left but that axis.
 std::vector<double> make_vector(const unit_look& of_unit, const look_frame& frame) {
-    std::vector<double> out = {presence, (of_unit.nats - frame.nats.centre) / frame.nats.reach};
+    const auto place = [](double nats, const look_axis& axis) { return (nats - axis.centre) / axis.reach; };
+    std::vector<double> out = {presence, place(of_unit.nats, frame.nats)};
     // A unit without a value, or a target, lies at the centre.
     if (const auto& axis = frame.value_token_nats)
-        out.push_back(of_unit.value_token_nats ? (*of_unit.value_token_nats - axis->centre) / axis->reach : 0);
-    if (frame.hits) out.push_back(of_unit.hits ? *of_unit.hits - 0.5 : 0);
-    if (!std::all_of(out.begin(), out.end(), [](double each) { return std::isfinite(each); })) out.clear();
+        out.push_back(of_unit.value_token_nats ? place(*of_unit.value_token_nats, *axis) : 0);
+    if (frame.hits) out.push_back(of_unit.hits && std::isfinite(*of_unit.hits) ? *of_unit.hits - 0.5 : 0);
+    const auto finite = [](double each) { return std::isfinite(each); };
+    constexpr double beyond = 2;  // longer than any may stay
+    if (!std::all_of(out.begin(), out.end(), finite))
+        for (auto& each : out) each = finite(each) ? 0 : beyond;
     return out;
 }
 
@@ -65,11 +70,7 @@ look_sum::look_sum(const look_frame& frame) : frame_(frame), sum_(frame.entries(
 
 void look_sum::add(const unit_look& of_unit) {
     ++units_;
-    auto values = make_vector(of_unit, frame_);
-    if (values.empty())
-        ++shortened_;
-    else
-        add_vector(std::move(values));
+    add_vector(make_vector(of_unit, frame_));
 }
 
 void look_sum::add_vector(std::vector<double> values) {

@@ -45,7 +45,7 @@ struct look_release {
 class look_sum {
   public:
     explicit look_sum(const look_frame& frame);
-    /// A unit with a figure that is not finite, or that lacks the first one, counts as zero.
+    /// A loss that is not finite counts as one beyond all that are.
     void add(const unit_look& of_unit);
     /// A made-up unit of an audit, whose vector is given.
     void add_vector(std::vector<double> vector);

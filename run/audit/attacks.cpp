@@ -236,6 +236,13 @@ std::vector<eval::bound_result> bound_epsilon(const audited_run& run, lines& lef
     const double beta = (1 - run.spec.audit.confidence) / kinds;
     const auto bound = [&](const char* name, const std::vector<double>& scores, const std::vector<bool>& in) {
         const auto seen = eval::guess_by_score(scores, in, count_guesses(run.spec.audit, in.size()));
+        auto at_best = seen;
+        at_best.correct = at_best.guesses;
+        if (eval::epsilon_lower_bound(at_best, run.header.delta, beta) == 0)
+            left_out.push_back(
+                fmt::format("lower bound on ε from {}: with {} guesses at {} canaries it is 0, even if all are right; "
+                            "train with more",
+                            name, seen.guesses, seen.canaries));
         return eval::bound_result{
             .canaries = name,
             .seen = seen,

@@ -58,7 +58,7 @@ struct first_config {
     std::vector<open_question> open;  ///< where there are any, nothing is written and there is no plan
     bool in_the_way = false;          ///< configuration or template would be, and are there already
     run_plan plan;                    ///< of the configuration as written
-    plan_time time;
+    std::optional<plan_time> time;
     std::int64_t expected_batch_size = 0;
     std::vector<priced_budget> budgets;
 };

@@ -11,13 +11,17 @@
 #include "config/open_keys.hpp"
 #include "data/sources/made_up_rows.hpp"
 #include "models/weights.hpp"
+#include "privacy/mechanism/clipping.hpp"
+#include "run/factories.hpp"
+#include "run/memory.hpp"
 #include "run/public_training.hpp"
 #include "run/resolve.hpp"
 #include "run/step_gradients.hpp"
 
 namespace rldp::actors {
 
-std::vector<proposal> proposals(const config::run_config& config, std::int64_t population, std::int64_t units) {
+std::vector<proposal> proposals(const config::run_config& config, std::int64_t population, std::int64_t units,
+                                counted of) {
     constexpr std::int64_t smallest = 16, fewest = 8;
     if (population < smallest)
         refuse(fmt::format("a population of {} is below the smallest batch that is tried, {}", population, smallest));
@@ -32,15 +36,24 @@ std::vector<proposal> proposals(const config::run_config& config, std::int64_t p
     const auto scaled = [&](std::int64_t length, std::int64_t steps) {
         return length == 0 ? 0 : std::max<std::int64_t>(1, length * steps / planned);
     };
-    std::vector<proposal> out;
-    for (auto batch = smallest; batch <= population && units / batch >= fewest; batch *= 2) {
+    const auto divide = [&](std::int64_t batch, std::int64_t steps) {
         auto divided = config;
         divided.train.expected_batch_size = batch;
-        divided.train.steps = units / batch;
+        divided.train.steps = steps;
         divided.train.epochs.reset();
-        if (config.train.warmup) divided.train.warmup = scaled(*config.train.warmup, *divided.train.steps);
-        if (config.train.decay) divided.train.decay = scaled(*config.train.decay, *divided.train.steps);
-        const auto spec = resolve(std::move(divided), population, model);
+        if (config.train.warmup) divided.train.warmup = scaled(*config.train.warmup, steps);
+        if (config.train.decay) divided.train.decay = scaled(*config.train.decay, steps);
+        return resolve(std::move(divided), population, model);
+    };
+    std::vector<proposal> out;
+    for (auto batch = smallest; batch <= population && units / batch >= fewest; batch *= 2) {
+        auto spec = divide(batch, units / batch);
+        // Fewer steps have no larger room.
+        if (const auto padded = choose_padding(spec, 1); padded && of == counted::computed) {
+            const auto steps = units / padded->units;
+            if (steps < fewest) break;
+            spec = divide(batch, steps);
+        }
         run_plan plan;
         try {
             plan = plan_run(spec, model, layout);
@@ -53,9 +66,15 @@ std::vector<proposal> proposals(const config::run_config& config, std::int64_t p
                        .warmup = spec.config.train.warmup,
                        .decay = spec.config.train.decay,
                        .bands = plan.bands,
+                       .computed = plan.padded ? plan.padded->units : batch,
                        .noise_multiplier = plan.noise_multiplier,
                        .noise_per_unit = plan.noise_multiplier / static_cast<double>(batch)});
     }
+    if (out.empty())
+        refuse(
+            fmt::format("a budget of {} units, padded steps' among them (privacy.pad_batches), is too small for "
+                        "batches of {}",
+                        units, smallest));
     return out;
 }
 
@@ -66,6 +85,13 @@ const proposal& choose_best(const std::vector<proposal>& all) {
 }
 
 namespace {
+
+bool may_hold_base(config::run_config config) {
+    const auto model = models::read_model(config.model.path);
+    propose_sharing(config, model);
+    const auto spec = config::to_reading_spec(config);
+    return !spec.model.shares() || holds_whole_base(spec, model, 1, false);
+}
 
 /// Passes over made-up records.
 class timed_passes {
@@ -88,11 +114,16 @@ class timed_passes {
         const std::vector<std::vector<models::sequence>> made(static_cast<std::size_t>(count), records);
         const auto units = models::view_units(made);
         const auto began = std::chrono::steady_clock::now();
+        const auto segments = make_segments(spec_.clip.groups, model_.layout);
+        privacy::step_terms terms;
+        terms.radii.assign(privacy::sizes_of_groups(segments).size(), 1.0);
+        privacy::clipped_sum sum(segments, terms);
         step_gradients(
             model_, how, model_.initial_adapter, {}, units, {},
-            [](const privacy::unit_gradients& chunk) {
+            [&](const privacy::unit_gradients& chunk) {
                 // A pass of which nothing is learned takes no time.
                 if (!(chunk.losses > 0).all().item<bool>()) throw std::logic_error("a made-up record has no loss");
+                sum.add(chunk);  // parts are computed when they are summed
             },
             [](const std::exception& reason) { throw error(errc::failed, reason.what()); });
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() /
@@ -116,7 +147,8 @@ class timed_passes {
 
 }  // namespace
 
-double seconds_per_unit(const config::run_config& config, std::int64_t population) {
+std::optional<double> seconds_per_unit(const config::run_config& config, std::int64_t population) {
+    if (!may_hold_base(config)) return {};
     timed_passes passes(config, population);
     const auto unit = passes.largest();
     passes.once(unit, 1, 1);
@@ -135,19 +167,22 @@ double count_public(const config::public_section& from, double batch) {
 
 }  // namespace
 
-plan_time estimate_time(const config::run_config& config, const run_plan& plan,
-                        const std::optional<models::unit_shape>& usual) {
+std::optional<plan_time> estimate_time(const config::run_config& config, const run_plan& plan,
+                                       const std::optional<models::unit_shape>& usual) {
+    if (!may_hold_base(config)) return {};
     timed_passes passes(config, plan.population);
     plan_time out;
     out.largest = passes.largest();
     out.seconds_per_unit = passes.roughly(out.largest);
     const auto batch = plan.sample_rate * static_cast<double>(plan.population);
-    const auto units = batch * static_cast<double>(plan.steps) + count_public(config.public_data, batch);
+    out.units = plan.padded ? static_cast<double>(plan.padded->units) : batch;
+    const auto units = out.units * static_cast<double>(plan.steps) + count_public(config.public_data, batch);
     out.seconds = out.seconds_per_unit * units;
-    if (usual) out.usual_seconds = passes.roughly(*usual) * units;
+    if (usual && !plan.padded) out.usual_seconds = passes.roughly(*usual) * units;
     if (out.seconds <= an_hour) return out;
     try {
-        const auto all = proposals(config, plan.population, static_cast<std::int64_t>(an_hour / out.seconds_per_unit));
+        const auto all = proposals(config, plan.population, static_cast<std::int64_t>(an_hour / out.seconds_per_unit),
+                                   counted::computed);
         out.of_an_hour = choose_best(all);
     } catch (const error& too_little) {
         if (too_little.code() != errc::bad_input) throw;  // an hour is too short for any

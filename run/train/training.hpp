@@ -87,6 +87,10 @@ class training {
     void keep_last() { last_kept_ = true; }
     bool keeps_last() const { return last_kept_; }
     std::vector<double> radii() const { return method_->radii(); }
+    /// That the next step is clipped in; null: the Euclidean.
+    std::shared_ptr<const privacy::geometry> find_geometry() const {
+        return method_->next_terms(chosen_.noise_multiplier).shape;
+    }
     double requested_noise_multiplier() const { return chosen_.noise_multiplier; }
     /// Set last. Radii are the method's: see radii().
     const block_action& chosen() const { return chosen_; }

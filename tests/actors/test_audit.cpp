@@ -281,8 +281,16 @@ TEST_CASE("an audit of a run's looks reads its canaries' coins and its trace") {
     CHECK(report.bounds[0].canaries == "looks");
     CHECK(report.bounds[0].seen.canaries == 30);
     CHECK(report.bounds[0].epsilon < 8);
+    CHECK_FALSE(says(report.left_out, "even if all are right"));
     std::filesystem::remove(eval::run_directory{scratch / "run"}.look_trace());
     CHECK(says(audited(scratch / "run").left_out, "look_trace.json is missing"));
+}
+
+TEST_CASE("an audit of too few canaries to bound anything says so") {
+    scratch_directory scratch;
+    finish(small({"audit.look_canaries=9"}), scratch / "run");
+    CHECK(says(audited(scratch / "run").left_out,
+               "lower bound on ε from looks: with 4 guesses at 9 canaries it is 0, even if all are right"));
 }
 
 TEST_CASE("canary records are scored by what training changed: an adapter without effect knows nothing of them") {

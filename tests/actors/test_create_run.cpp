@@ -312,6 +312,14 @@ TEST_CASE("padding pays for larger draws within a hundredth of δ") {
     CHECK(plan.noise_multiplier > without.noise_multiplier);
     CHECK(plan.noise_multiplier < 1.01 * without.noise_multiplier);
 
+    // Canaries of an audit are drawn as the others are: as many more, as much more room.
+    const auto audited = check(small(
+        {"privacy.pad_batches=true", "privacy.population=300", "audit.canaries=300", "train.expected_batch_size=30"}));
+    const auto of_600 =
+        check(small({"privacy.pad_batches=true", "privacy.population=600", "train.expected_batch_size=60"}));
+    CHECK(audited.padded->units == of_600.padded->units);
+    CHECK(audited.padded->delta == of_600.padded->delta);
+
     scratch_directory scratch;
     const auto summary = run_quietly(config, scratch / "run");
     CHECK(summary.how == eval::ending::done);
@@ -383,7 +391,7 @@ TEST_CASE("what is made up to compare and to time machines is learned where only
     CHECK(digest_of_arithmetic(spec, model, 64) == here);
     ++spec.seed;
     CHECK(digest_of_arithmetic(spec, model, 64) != here);
-    CHECK(estimate_time(config, check(config)).seconds > 0);  // throws where nothing is computed
+    CHECK(estimate_time(config, check(config)).value().seconds > 0);  // throws where nothing is computed
 }
 
 TEST_CASE("of conversations the answers are learned, and secrets that are planted in them or made up for an audit") {
@@ -414,6 +422,23 @@ TEST_CASE("of conversations the answers are learned, and secrets that are plante
               private_source(
                   config::to_reading_spec(small({"data.chat=true", "data.template=null", "eval.target=null"})));
           }).find("has no chat template") != std::string::npos);
+}
+
+TEST_CASE("of public conversations those judge adapters whose answers are kept") {
+    const scratch_directory scratch;
+    std::string lines;
+    for (int i = 0; i < 100; ++i) {
+        const auto asked = i < 30 ? std::to_string(i) : std::string(400, 'x') + std::to_string(i);
+        lines += R"({"messages": [{"role": "user", "content": ")" + asked +
+                 R"("}, {"role": "assistant", "content": "It is )" + std::to_string(i) + R"(."}]})" + "\n";
+    }
+    const auto config =
+        talking(scratch, {"public.path=" + scratch.write("public.jsonl", lines), R"(public.use=["choose"])",
+                          "train.average=tail", "data.keep=head", "data.max_tokens=48", "privacy.population=48"});
+    const auto facts = create_run(config, scratch / "run").facts;
+    CHECK(facts->model.public_sample.size() == 30);
+    CHECK(make_iterate_choice(facts->spec, facts->model)(facts->model.initial_adapter,
+                                                         at::full_like(facts->model.initial_adapter, std::nan(""))));
 }
 
 TEST_CASE("bytes that a tokenizer has no token for are told once, whatever the records hold") {

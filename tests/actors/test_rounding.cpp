@@ -9,6 +9,7 @@
 #include "config/config.hpp"
 #include "config/open_keys.hpp"
 #include "models/whole/whole_tensors.hpp"
+#include "privacy/methods/geometries.hpp"
 #include "run/plan.hpp"
 #include "run/rounding.hpp"
 #include "run/step_gradients.hpp"
@@ -156,7 +157,9 @@ TEST_CASE("where units share passes a probe stops the run before company moves m
     const auto probe = std::make_shared<actors::company_probe>(model.base, model.layout, false, 4, 12, 1);
     const auto adapter = moved(model.initial_adapter, 0.1);
     const auto watch = [&](double margin) { return actors::watch_with(probe, 3, margin, 4); };
-    const auto says = [&](double margin, std::int64_t step) { return refusal([&] { watch(margin)(step, adapter); }); };
+    const auto says = [&](double margin, std::int64_t step) {
+        return refusal([&] { watch(margin)(step, adapter, {}); });
+    };
     double seen = 0;
     for (int i = 0; i < 20; ++i) seen = std::max(seen, probe->compare(adapter, 4).gradient);
     if (seen == 0) {
@@ -168,6 +171,20 @@ TEST_CASE("where units share passes a probe stops the run before company moves m
     CHECK(found.find("rounding: before step 4, one more made-up unit moves the others' sum") != std::string::npos);
     CHECK(says(0, 5).empty());     // between two probes
     CHECK(says(1e-3, 4).empty());  // what is charged on such a device
+    // What is little in Euclid's metric may be much in the one that a step is clipped in.
+    const auto measured = [&](const at::Tensor& scales) {
+        actors::company_probe one(model.base, model.layout, false, 4, 12, 1);
+        const auto shape = std::make_shared<privacy::diagonal_geometry>(at::zeros_like(scales), scales);
+        double out = 0;
+        for (int i = 0; i < 20; ++i) out = std::max(out, one.compare(adapter, 4, shape).gradient);
+        return out;
+    };
+    const auto even = at::ones({model.layout.dimension}, at::kDouble);
+    auto fine = even.clone();
+    fine.narrow(0, 0, model.layout.dimension / 2) *= 1e-4;
+    CHECK(measured(even) > 0);
+    CHECK(measured(7 * even) == Approx(measured(even)).epsilon(0.001));
+    CHECK(std::abs(measured(fine) / measured(even) - 1) > 0.01);
     CHECK(config::steps_between_probes("cpu", semantics::sound, 16) == 0);
     CHECK(config::steps_between_probes("cuda", semantics::sound, 16) == 12);
     CHECK(config::steps_between_probes("cuda", semantics::sound, 256) == 1);

@@ -148,9 +148,10 @@ TEST_CASE("the trainer asks for a grant before it asks for each step, decides at
 
 TEST_CASE("what watches rounding is asked before every grant, and where it finds too much nothing more is granted") {
     std::vector<std::int64_t> asked;
-    trainer_between_stubs side(9, [&](std::int64_t step, const at::Tensor& adapter) {
+    trainer_between_stubs side(9, [&](std::int64_t step, const at::Tensor& adapter, const auto& shape) {
         asked.push_back(step);
         CHECK(adapter.defined());
+        CHECK_FALSE(shape);
         if (step == 3) throw error(errc::failed, "rounding: too much");
     });
     CHECK_FALSE(side.ask<outcome>(side.actor, train_atom::value));

@@ -40,6 +40,9 @@ TEST_CASE("memory that runs out is told in one line: what was asked for, and wha
           "program holds 60.00 GiB: nvidia-smi)");
     CHECK(begin("CUDA out of memory. Tried to allocate 20.00 MiB") ==
           "not enough memory: 20.00 MiB was asked for on the CUDA device");
+    CHECK(begin("CUDA error: out of memory") == "not enough memory: more was asked for on the CUDA device");
+    CHECK(begin("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`") ==
+          "not enough memory: more was asked for on the CUDA device");
     CHECK(describe_exception(std::bad_alloc()).starts_with("not enough memory: more was asked for"));
 }
 

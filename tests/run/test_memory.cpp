@@ -12,6 +12,7 @@
 #include "models/device.hpp"
 #include "models/weights.hpp"
 #include "run/factories.hpp"
+#include "run/first/proposals.hpp"
 #include "run/memory.hpp"
 #include "run/plan.hpp"
 #include "run/resolve.hpp"
@@ -121,7 +122,7 @@ TEST_CASE("memory of a base that ranks share: what is no layer's, a share, and f
     auto spec = config::to_reading_spec(config::load("config/published-llama-3.2-1b-eps8.json", {"model.shard=true"}));
     const auto layout = actors::choose_layout(spec, model);
     const auto weights = [&](std::int64_t ranks) {
-        return actors::estimate_memory(spec, model, layout, {1000, 16, 128, 1, 1, {}, ranks}).weights;
+        return actors::estimate_memory(spec, model, layout, {1000, 16, 128, 1, ranks}).weights;
     };
     const std::int64_t of_layer = 2LL * (2 * 2048 * 2048 + 2 * 512 * 2048 + 3 * 8192 * 2048), all = 2LL * 1'235'814'400;
     CHECK(models::count_layer_bytes(model, 2, std::nullopt) == of_layer);
@@ -149,6 +150,28 @@ TEST_CASE("memory of a base that ranks share: what is no layer's, a share, and f
     CHECK(*twice <= 8);
 }
 
+TEST_CASE("what a run keeps for each trained number is counted, and tokens that stay in memory") {
+    const auto need = [](const std::vector<std::string>& set) {
+        auto all = set;
+        all.insert(all.end(), {"data.path=synthetic:400", "privacy.population=300", "data.max_tokens=50"});
+        return actors::check(config::load("config/demo.json", all));
+    };
+    const auto plain = need({"method.name=static"});
+    const auto of_number = [&](const std::vector<std::string>& set) {
+        const auto other = need(set);
+        REQUIRE(other.trainable_parameters == plain.trainable_parameters);
+        return static_cast<double>(other.memory.adapter - plain.memory.adapter) /
+               static_cast<double>(plain.trainable_parameters);
+    };
+    CHECK(of_number({"method.name=geoclip"}) == Approx(8 * 3 + 32 * 8));
+    CHECK(of_number({"method.name=static", "noise.bands=4"}) == Approx(8 * 3));
+    CHECK(of_number({"method.name=static", "train.average=tail"}) == Approx(16));
+    CHECK(of_number({"method.name=static", "train.optimizer=dog"}) == Approx(8));
+    CHECK(actors::count_course_bytes(config::load("config/demo.json", {"rl.state=prepared"})) == 32 + 16);
+    CHECK(need({"method.name=static", "data.cache=none"}).memory.records - plain.memory.records ==
+          300 * plain.max_records_per_unit * 50 * 4);
+}
+
 TEST_CASE("sharing the base is chosen where one process could not hold it, and ranks can") {
     const scratch_directory scratch;
     auto described = nlohmann::json::parse(read_file("config/models/llama-3.2-1b/config.json"));
@@ -174,6 +197,12 @@ TEST_CASE("sharing the base is chosen where one process could not hold it, and r
     CHECK(chosen(layers, {"model.shard=false"}).empty());
     const auto model = models::read_model_config(scratch.path());
     CHECK_FALSE(actors::holds_whole_base(spec, model, 1, true));
+    // Nothing is timed there, for that would load it.
+    const auto large =
+        config::load("config/published-llama-3.2-1b-eps8.json",
+                     {"data.max_tokens=128", "model.path=" + nlohmann::json(scratch.path().string()).dump()});
+    CHECK_FALSE(actors::seconds_per_unit(large, 1000).has_value());
+    CHECK_FALSE(actors::estimate_time(large, actors::check(large, {.without_data = true})).has_value());
     const auto small = models::read_model_config("config/models/llama-3.2-1b");
     CHECK(actors::holds_whole_base(spec, small, 1, false));
     // Ranks of one machine have the weights once, and each a program of 190 MiB.

@@ -419,9 +419,27 @@ TEST_CASE(
 
 TEST_CASE("a unit's gradients take some time here") {
     const auto config = config::load("config/demo.json", {"train.expected_batch_size=null"});  // which is chosen
-    CHECK(actors::seconds_per_unit(config, 20000) > 0);
+    CHECK(actors::seconds_per_unit(config, 20000).value() > 0);
     const auto plan = actors::check(config::load("config/demo.json", {}));
-    const auto time = actors::estimate_time(config::load("config/demo.json", {}), plan);
+    const auto time = actors::estimate_time(config::load("config/demo.json", {}), plan).value();
     CHECK(time.seconds == Approx(time.seconds_per_unit * 64 * static_cast<double>(plan.steps)));
     CHECK_FALSE(time.of_an_hour.has_value() == (time.seconds <= 3600));
+}
+
+TEST_CASE("padded steps take the time of their room, whole tensors that of their sums too") {
+    const auto padded = config::load("config/demo.json", {"privacy.pad_batches=true"});
+    const auto plan = actors::check(padded);
+    REQUIRE(plan.padded);
+    const auto room = static_cast<double>(plan.padded->units);
+    REQUIRE(room > 64);
+    const auto time = actors::estimate_time(padded, plan, models::unit_shape{1, 8}).value();
+    CHECK(time.units == room);
+    CHECK(time.seconds == Approx(time.seconds_per_unit * room * static_cast<double>(plan.steps)));
+    CHECK_FALSE(time.usual_seconds);
+    for (const auto& one : actors::proposals(padded, 81000, 20'000, actors::counted::computed)) {
+        CHECK(one.computed > one.expected_batch_size);
+        CHECK(one.computed * one.steps <= 20'000);
+    }
+    const auto whole = config::load("config/demo.json", {R"(train.parameters=["norm"])", "train.lr=0.001"});
+    CHECK(actors::estimate_time(whole, actors::check(whole)).value().seconds > 0);
 }

@@ -120,6 +120,18 @@ TEST_CASE("exhausted memory is the machine's failure, in a chunk and in a unit a
                         throw std::bad_alloc();
                     }),
                     std::bad_alloc);
+    // LibTorch's own allocator has no type for it in every version.
+    const auto exhausted = [](std::size_t) {
+        throw std::runtime_error(
+            "[enforce fail at alloc_cpu.cpp:66] . DefaultCPUAllocator: can't allocate memory: you tried to allocate "
+            "5368709120 bytes. Error code 12 (Cannot allocate memory)");
+    };
+    CHECK_THROWS_WITH(computed(exhausted), Catch::Matchers::StartsWith("[enforce fail"));
+    CHECK_THROWS_WITH(computed([&](std::size_t pass) {
+                          if (pass == 0) throw std::runtime_error("the chunk");
+                          exhausted(pass);
+                      }),
+                      Catch::Matchers::StartsWith("[enforce fail"));
 }
 
 TEST_CASE("once a stop is asked for, a step is given up between chunks") {

@@ -126,6 +126,20 @@ TEST_CASE("of nobody a look tells nothing, with an interval that says so") {
     CHECK(wide > 190);  // of a scale on which a model that knows nothing lies 3 from the middle
 }
 
+TEST_CASE("units whose losses are no numbers lie beyond any that have one") {
+    const auto ledger = looked_at(1, 2);
+    const auto read = [&](const unit_look& each) {
+        look_sum sum(everything);
+        for (int i = 0; i < 400; ++i) sum.add(each);
+        CHECK(sum.shortened() == 400);
+        return decode_figures(sum.finish(ledger.looks[0], run_key::insecure_from_seed(1)));
+    };
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    const auto worst = read({40, 40, 0}), broken = read({none, none, none});
+    CHECK(worst.nats.value < broken.nats.value);
+    CHECK(worst.value_token_nats->value < broken.value_token_nats->value);
+}
+
 TEST_CASE("a look's noise is drawn once") {
     const auto ledger = looked_at(1, 1);
     look_sum sum(look_frame{{4, 3}});
